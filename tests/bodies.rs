@@ -26,25 +26,25 @@ static PyObject *one(Table *self, PyObject *arg) { SET_DATA }
 static PyObject *two(Table *self, PyObject *arg) { SET_DATA }
 "#;
     insta::assert_snapshot!(patch(&[("table.h", TABLE), ("one.c", user)]), @r#"
-    --- a/table.h
-    +++ b/table.h
-    @@ -5,7 +5,13 @@
-             PyErr_SetString(PyExc_TypeError, "no list"); \
-             return NULL; \
-         } \
-    -    for (i = 0; i < self->size; i++) \
-    -        self->data[i] = PyFloat_AsDouble(PyList_GetItem(arg, i)); \
-    +    for (i = 0; i < self->size; i++) { \
-    +        PyObject *item = PyList_GetItemRef(arg, i); \
-    +        if (item == NULL) { \
-    +            return NULL; \
-    +        } \
-    +        self->data[i] = PyFloat_AsDouble(item); \
-    +        Py_DECREF(item); \
-    +    } \
-         Py_RETURN_NONE;
-     typedef struct { PyObject_HEAD Py_ssize_t size; double *data; } Table;
-    "#);
+        --- a/table.h
+        +++ b/table.h
+        @@ -5,7 +5,13 @@
+                 PyErr_SetString(PyExc_TypeError, "no list"); \
+                 return NULL; \
+             } \
+        -    for (i = 0; i < self->size; i++) \
+        -        self->data[i] = PyFloat_AsDouble(PyList_GetItem(arg, i)); \
+        +    for (i = 0; i < self->size; i++) { \
+        +        PyObject *item = PyList_GetItemRef(arg, i); \
+        +        if (item == NULL) { \
+        +            return NULL; \
+        +        } \
+        +        self->data[i] = PyFloat_AsDouble(item); \
+        +        Py_DECREF(item); \
+        +    } \
+             Py_RETURN_NONE;
+         typedef struct { PyObject_HEAD Py_ssize_t size; double *data; } Table;
+        "#);
 }
 
 #[test]

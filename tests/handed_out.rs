@@ -4,7 +4,7 @@
 
 mod support;
 
-use support::decided::{all, findings};
+use support::decided::{all, asks_for_state_only, findings};
 
 const HELPERS: &str = r#"
 #include <fcntl.h>
@@ -101,13 +101,13 @@ fn what_an_exit_shows() {
     let made = "out->map = PyDict_New(); if (!out->map) return -1;";
     // It leaves the same with the caller.
     let leaves = format!("{made} if (PyDict_SetItem(out->map, key, key) < 0) return -1;");
-    assert_eq!(behind(&leaves), "safe");
+    assert!(asks_for_state_only(&behind(&leaves)));
     // So does one that releases the item since.
     let looped = format!(
         "{made} for (int i = 0; i < 3; i++) {{ item = PyList_GET_ITEM(list, i); \
          if (PyDict_SetItem(out->map, item, key) < 0) return -1; }}"
     );
-    assert_eq!(behind(&looped), "safe\nsafe");
+    assert!(asks_for_state_only(&behind(&looped)));
     // It is about another thing, of which there is nothing there.
     let other = format!("{made} if (!(*one = PyDict_New())) return -1;");
     assert_eq!(behind(&other), asks("`*one = PyDict_New()`"));
@@ -119,7 +119,7 @@ fn what_an_exit_shows() {
     let checked = format!(
         "{made} if (!PyUnicode_Check(key)) {{ Py_CLEAR(out->map); PyErr_NoMemory(); return -1; }}"
     );
-    assert_eq!(behind(&checked), "safe");
+    assert!(asks_for_state_only(&behind(&checked)));
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn what_is_no_gift() {
         // It is the caller's.
         "*one = key; if (*one == NULL) return -1;",
     ] {
-        assert_eq!(behind(steps), "safe", "{steps}");
+        assert!(asks_for_state_only(&behind(steps)), "{steps}");
     }
 }
 
@@ -163,12 +163,17 @@ static int f(PyObject *dict, PyObject **one, int *mode)
 ",
         "UG102",
     );
-    let said: Vec<&str> = found
-        .iter()
-        .flat_map(|it| it["outcome"]["assumptions"].as_array().unwrap())
-        .map(|it| it.as_str().unwrap())
-        .collect();
-    insta::assert_snapshot!(said.join("\n"), @"in `f`, what `*one = PyDict_New()` (line 5) gives the caller is released where the function fails");
+    // What the caller got would be lost by an exit: the error is reported.
+    let [found] = &found[..] else {
+        panic!("{} findings", found.len());
+    };
+    let outcome = &found["outcome"];
+    assert_eq!(outcome["confidence"], "safe");
+    assert!(
+        outcome["edits"]
+            .to_string()
+            .contains("PyErr_WriteUnraisable")
+    );
 }
 
 #[test]
@@ -202,5 +207,5 @@ static PyObject *f(PyObject *self, PyObject *list)
         said(memory, "Py_DECREF(pair->map); PyMem_Free(pair);"),
         "review in `f`, `Py_DECREF(pair->map)` (line 22) need not be done where the item is not there any more"
     );
-    assert_eq!(said(own, "free(pair.text);"), "safe");
+    assert!(asks_for_state_only(&said(own, "free(pair.text);")));
 }

@@ -4,7 +4,7 @@
 
 mod support;
 
-use support::decided::{all, findings, object};
+use support::decided::{all, asks_for_state_only, findings, object};
 
 #[test]
 fn what_the_next_exit_ends() {
@@ -98,17 +98,17 @@ fn what_is_ended_by_a_call_that_is_asked() {
     ];
     let all: Vec<String> = all.iter().map(|(begin, end)| said(begin, end)).collect();
     insta::assert_snapshot!(all.join("\n"), @r#"
-    review in `f`, `close(fd)` (line 4) need not be done where the item is not there any more
-    review in `f`, `close(fd)` (line 4) need not be done where the item is not there any more
-    review in `f`, `unmap_it(p, 40)` (line 4) need not be done where the item is not there any more
-    review in `f`, `drop(&p)` (line 4) need not be done where the item is not there any more
-    review in `f`, `PyObject_CallMethod(file, "close", NULL)` (line 4) need not be done where the item is not there any more
-    review in `f`, `PyList_SetSlice(dict, 0, 1, NULL)` (line 4) need not be done where the item is not there any more
-    review in `f`, `PyObject_SetAttrString(self, "busy", Py_False)` (line 4) need not be done where the item is not there any more
-    review in `f`, `PyDict_DelItemString(d, "busy")` (line 4) need not be done where the item is not there any more
-    safe
-    safe
-    "#);
+        review in `f`, `close(fd)` (line 4) need not be done where the item is not there any more
+        review in `f`, `close(fd)` (line 4) need not be done where the item is not there any more
+        review in `f`, `unmap_it(p, 40)` (line 4) need not be done where the item is not there any more
+        review in `f`, `drop(&p)` (line 4) need not be done where the item is not there any more
+        review in `f`, `PyObject_CallMethod(file, "close", NULL)` (line 4) need not be done where the item is not there any more
+        review in `f`, `PyList_SetSlice(dict, 0, 1, NULL)` (line 4) need not be done where the item is not there any more
+        review in `f`, `PyObject_SetAttrString(self, "busy", Py_False)` (line 4) need not be done where the item is not there any more
+        review in `f`, `PyDict_DelItemString(d, "busy")` (line 4) need not be done where the item is not there any more
+        safe
+        safe
+        "#);
 }
 
 #[test]
@@ -198,7 +198,7 @@ static void fill(PyObject *list, struct numbers *out, int kind)
 fn what_counts_the_elements_of_a_loop() {
     insta::assert_snapshot!(counted("out->count = n;", "out->count"), @"review in `fill`, nobody reads as much as `out->count = n` (line 5) tells where the item is not there any more");
     insta::assert_snapshot!(counted("out->count = n;", "n"), @"review in `fill`, nobody reads as much as `out->count = n` (line 5) tells where the item is not there any more");
-    assert_eq!(counted("out->kind = kind;", "n"), "safe");
+    assert!(asks_for_state_only(&counted("out->kind = kind;", "n")));
 }
 
 #[test]
@@ -384,7 +384,7 @@ fn two_rows_change_places() {
          }
          return PyList_New(0);",
     );
-    assert_eq!(result, "safe");
+    assert!(asks_for_state_only(&result), "{result}");
 }
 
 /// What a function does is told by its body, and by its name only where that is not seen.
@@ -554,7 +554,7 @@ fn nothing_is_left_out() {
         let result = object(&format!(
             "for (i = 0; i < PyList_GET_SIZE(list); i++) {{\n{sample}\n}}\nreturn PyList_New(0);"
         ));
-        assert_eq!(result, "safe", "{sample}");
+        assert!(asks_for_state_only(&result), "{sample}: {result}");
     }
 }
 
@@ -744,18 +744,18 @@ fn memory_that_moved() {
         moves("set_data(self->stream, self->data); self->mode = 3;", ""),
     ];
     insta::assert_snapshot!(told.join("\n"), @"
-    safe
-    safe
-    safe
-    review in `fill`, `self->stream->data = self->data` (line 13) need not be done where the item is not there any more
-    review in `fill`, `library_set_data(self->stream, self->data)` (line 13) need not be done where the item is not there any more
-    review in `fill`, `set_data(s, self->data)` (line 13) need not be done where the item is not there any more
-    review in `fill`, `set_data(self->stream, self->data)` (line 13) need not be done where the item is not there any more
-    review in `fill`, `set_size(self->stream, self->size)` (line 13) need not be done where the item is not there any more
-    review in `fill`, `self->used = self->size` (line 13) need not be done where the item is not there any more
-    review in `fill`, `self->used = self->size` (line 13) need not be done where the item is not there any more
-    safe
-    ");
+        review in `fill`, what `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) did may stay where the function leaves here: it had no way out in that state
+        review in `fill`, what `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) did may stay where the function leaves here: it had no way out in that state
+        review in `fill`, what `set_data(self->stream, self->data)` (line 10) did may stay where the function leaves here: it had no way out in that state
+        review in `fill`, `self->stream->data = self->data` (line 13) need not be done where the item is not there any more
+        review in `fill`, `library_set_data(self->stream, self->data)` (line 13) need not be done where the item is not there any more
+        review in `fill`, `set_data(s, self->data)` (line 13) need not be done where the item is not there any more
+        review in `fill`, `set_data(self->stream, self->data)` (line 13) need not be done where the item is not there any more
+        review in `fill`, `set_size(self->stream, self->size)` (line 13) need not be done where the item is not there any more
+        review in `fill`, `self->used = self->size` (line 13) need not be done where the item is not there any more
+        review in `fill`, `self->used = self->size` (line 13) need not be done where the item is not there any more
+        review in `fill`, what `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) did may stay where the function leaves here: it had no way out in that state
+        ");
 }
 
 /// A method that reads a list between two statements.
@@ -834,9 +834,7 @@ fn rows(part: &str, other: &str) -> String {
 
 #[test]
 fn an_object_that_is_whole() {
-    insta::assert_snapshot!(rows("", ""), @"
-    safe
-    ");
+    insta::assert_snapshot!(rows("", ""), @"review in `fill`, what `self->rows = realloc(self->rows, self->count * sizeof(double *))` (line 15) did may stay where the function leaves here: it had no way out in that state");
 }
 
 #[test]
@@ -897,8 +895,8 @@ fn what_is_taken_out_of_its_place() {
 
 #[test]
 fn what_is_only_read_out_of_its_place() {
-    insta::assert_snapshot!(taken_out("NULL", "print(old);"), @"safe");
-    insta::assert_snapshot!(taken_out("NULL; Py_XDECREF(old)", ""), @"safe");
+    insta::assert_snapshot!(taken_out("NULL", "print(old);"), @"review in `f`, what `current = NULL` (line 7) did may stay where the function leaves here: it had no way out in that state");
+    insta::assert_snapshot!(taken_out("NULL; Py_XDECREF(old)", ""), @"review in `f`, what `current = NULL` (line 7) did may stay where the function leaves here: it had no way out in that state");
     insta::assert_snapshot!(object(
         r#"
     PyObject *old = current, *result = NULL;
@@ -978,7 +976,7 @@ static PyObject *f(PyObject *list) {
     return name;
 }
 "#
-    ), @"review no item is gone while an exception is pending: that one would be dropped; no item is gone where `add_up` is called with an exception: that one would be dropped, too");
+    ), @"review no item is gone while an exception is pending: that one would be dropped; no item is gone where `add_up` is called with an exception: that one would be dropped, too; in `add_up`, what `sum += PyObject_Hash(item) % n` (line 7) did may stay where the function leaves here: it had no way out in that state");
     insta::assert_snapshot!(summed(
         r#"
 static PyObject *f(PyObject *list) {
@@ -986,7 +984,7 @@ static PyObject *f(PyObject *list) {
     return PyObject_GetAttrString(list, "name");
 }
 "#
-    ), @"review no item is gone while an exception is pending: that one would be dropped");
+    ), @"review no item is gone while an exception is pending: that one would be dropped; in `add_up`, what `sum += PyObject_Hash(item) % n` (line 7) did may stay where the function leaves here: it had no way out in that state");
     insta::assert_snapshot!(summed(
         r#"
 static void thing_dealloc(PyObject *self) {
@@ -995,7 +993,7 @@ static void thing_dealloc(PyObject *self) {
 }
 static PyTypeObject Thing_Type = { .tp_dealloc = thing_dealloc };
 "#
-    ), @"review no item is gone while an exception is pending: that one would be dropped; no item is gone where `add_up` is called with an exception: that one would be dropped, too");
+    ), @"review no item is gone while an exception is pending: that one would be dropped; no item is gone where `add_up` is called with an exception: that one would be dropped, too; in `add_up`, what `sum += PyObject_Hash(item) % n` (line 7) did may stay where the function leaves here: it had no way out in that state");
 }
 
 /// Whether the exception of a vanished item is cleared, in a loop that sets a field to the number of the
@@ -1078,16 +1076,16 @@ fn what_may_belong_to_what_has_begun() {
     ];
     let all: Vec<String> = all.iter().map(|(begin, end)| said(begin, end)).collect();
     insta::assert_snapshot!(all.join("\n"), @"
-    review in `f`, `ops.unlock(&shelf)` (line 4) need not be done where the item is not there any more
-    review in `f`, `rmdir(((Box *)self)->path)` (line 4) need not be done where the item is not there any more
-    review in `f`, `blend(self)` (line 4) need not be done where the item is not there any more
-    by hand
-    safe
-    safe
-    safe
-    safe
-    safe
-    ");
+        review in `f`, `ops.unlock(&shelf)` (line 4) need not be done where the item is not there any more
+        review in `f`, `rmdir(((Box *)self)->path)` (line 4) need not be done where the item is not there any more
+        review in `f`, `blend(self)` (line 4) need not be done where the item is not there any more
+        by hand
+        safe
+        safe
+        safe
+        review in `f`, what `PyList_Append(dict, key)` (line 4) did may stay where the function leaves here: it had no way out in that state
+        review in `f`, what `((Box *)self)->n = 1` (line 4) did may stay where the function leaves here: it had no way out in that state
+        ");
 }
 
 /// What a lookup in the middle of `begin` and `end` becomes, for which the exit is seen: a list item, in
@@ -1144,15 +1142,15 @@ fn what_a_local_struct_holds_or_a_pointer_began() {
         between_halves("", "Py_INCREF(self);", "Py_DECREF(self);"),
     ];
     insta::assert_snapshot!(all.join("\n"), @"
-    review in `f`, `Py_DECREF(b.items[--b.n])` (line 10) need not be done where the item is not there any more
-    review in `f`, `close(b.fd[0])` (line 10) need not be done where the item is not there any more
-    review in `f`, `Py_XDECREF(all[0])` (line 10) need not be done where the item is not there any more
-    safe
-    review in `f`, `Py_DECREF(b.items[0])` (line 10) need not be done where the item is not there any more
-    review in `f`, `methods[1].off()` (line 10) need not be done where the item is not there any more
-    safe
-    by hand
-    ");
+        review in `f`, `Py_DECREF(b.items[--b.n])` (line 10) need not be done where the item is not there any more
+        review in `f`, `close(b.fd[0])` (line 10) need not be done where the item is not there any more
+        review in `f`, `Py_XDECREF(all[0])` (line 10) need not be done where the item is not there any more
+        review in `f`, what `hold(self)` (line 8) did may stay where the function leaves here: it had no way out in that state
+        review in `f`, `Py_DECREF(b.items[0])` (line 10) need not be done where the item is not there any more
+        review in `f`, `methods[1].off()` (line 10) need not be done where the item is not there any more
+        safe
+        by hand
+        ");
 }
 
 /// Where a label returns an object in any case, it is no exit for an error.
@@ -1180,9 +1178,12 @@ static PyMethodDef methods[] = {{{{\"f\", f, METH_VARARGS, 0}}, {{0}}}};
 "
         );
         let findings = findings(&text, "UG102");
-        findings[0]["outcome"]["assumptions"][0]
-            .as_str()
-            .unwrap_or("nothing to confirm")
+        let outcome = &findings[0]["outcome"];
+        let reports = outcome["edits"]
+            .to_string()
+            .contains("PyErr_WriteUnraisable");
+        let open = outcome["assumptions"][0].as_str();
+        open.unwrap_or(if reports { "is reported" } else { "leaves" })
             .to_owned()
     };
     let all = [
@@ -1201,13 +1202,13 @@ static PyMethodDef methods[] = {{{{\"f\", f, METH_VARARGS, 0}}, {{0}}}};
         labelled("end:\n    Py_DECREF(made);\n    return result;"),
     ];
     insta::assert_snapshot!(all.join("\n"), @"
-    `f` may return an object with an exception set
-    `f` may return an object with an exception set
-    nothing to confirm
-    `f` may return an object with an exception set
-    nothing to confirm
-    nothing to confirm
-    ");
+        is reported
+        is reported
+        leaves
+        is reported
+        leaves
+        leaves
+        ");
 }
 
 /// What a function begins, and how it ends that.

@@ -153,27 +153,29 @@ fn a_pointer_that_is_more_than_read() {
     stays("    items++;");
     stays("    list = sink->list;\n    put(sink, items[0]);");
     stays("    sink->last = items[0];");
-    assert!(of_pointer("    put(sink, items[0]);").contains("PyList_GetItemRef(list, 0)"));
+    assert!(
+        of_pointer("    if (put(sink, items[0]) < 0)\n        return -1;")
+            .contains("PyList_GetItemRef(list, 0)")
+    );
 }
 
 #[test]
 fn pointers_that_walk() {
     insta::assert_snapshot!(patch("    PyObject **keys = PySequence_Fast_ITEMS(list), **items, **to = sink->rows;
     Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
-    if (put(sink, list) < 0)
-        return -1;
     for (items = PySequence_Fast_ITEMS(list); n > 0; n--, to++, items++)
-        put(sink, to[0]);
+        if (put(sink, to[0]) < 0)
+            return -1;
     items = PySequence_Fast_ITEMS(list);
     for (n = PySequence_Fast_GET_SIZE(list); n > 0; n--, to++, ++keys) {
-        if (put(sink, *keys) < 0)
+        if (PyObject_Hash(*keys) < 0)
             return -1;
         Py_INCREF(*items);
         *to = *items;
         items++;
     }
     return 0;"), @"
-        @@ -2,19 +2,35 @@
+        @@ -2,18 +2,34 @@
          static int put(Sink *sink, PyObject *item) { return PyObject_SetItem(sink->all, item, item); }
          int fill(Sink *sink, PyObject *list)
          {
@@ -181,14 +183,13 @@ fn pointers_that_walk() {
         +    Py_ssize_t keys_index = 0, items_index;
         +    PyObject **to = sink->rows;
              Py_ssize_t n = PySequence_Fast_GET_SIZE(list);
-             if (put(sink, list) < 0)
-                 return -1;
         -    for (items = PySequence_Fast_ITEMS(list); n > 0; n--, to++, items++)
         +    for (items_index = 0; n > 0; n--, to++, items_index++)
-                 put(sink, to[0]);
+                 if (put(sink, to[0]) < 0)
+                     return -1;
         -    items = PySequence_Fast_ITEMS(list);
         -    for (n = PySequence_Fast_GET_SIZE(list); n > 0; n--, to++, ++keys) {
-        -        if (put(sink, *keys) < 0)
+        -        if (PyObject_Hash(*keys) < 0)
         +    items_index = 0;
         +    for (n = PySequence_Fast_GET_SIZE(list); n > 0; n--, to++, ++keys_index) {
         +        PyObject *item;
@@ -198,7 +199,7 @@ fn pointers_that_walk() {
         +        if (item == NULL) {
         +            return -1;
         +        }
-        +        if (put(sink, item) < 0) {
+        +        if (PyObject_Hash(item) < 0) {
         +            Py_DECREF(item);
         +            return -1;
         +        }

@@ -14,6 +14,7 @@ mod outside;
 mod polyfills;
 mod prove;
 mod readiness;
+mod reported;
 mod run;
 mod starts;
 mod whereabouts;
@@ -147,11 +148,15 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         bodies::solve(package, config, &workspace, cx.program, &mut findings);
         bodies::enclosed::solve(package, config, cx, &mut findings);
         bodies::settled::solve(package, config, cx.program, &mut findings);
+        let reload: &Reload<'_> = &|files, places, look| workspace.reload(files, places, look);
+        let mut validator = Validator::new(&workspace.files, cx.program, cx.summaries(), reload);
+        reported::solve((package, config), rules, cx, &mut validator, &mut findings);
         if !config.alternatives {
             forget_alternatives(&mut findings);
         }
         let (new_files, origins) = needs::serve(package, config, &workspace, &mut findings);
-        let validation = prove_all(&workspace, cx, &mut findings);
+        let validation = validator.fixes(&mut findings);
+        validator.alternatives(&mut findings);
         let readiness = Readiness::new(cx, package, config, &stopped);
         readiness.tell(&mut findings);
         let modules = modules::statuses(cx, package, &readiness, &findings);
@@ -219,15 +224,6 @@ fn examine<R>(
         .with_outside(&others)
         .with_errors(config.errors);
     look(&cx, &rules)
-}
-
-/// Proves all fixes and their alternatives; those that fail lose confidence.
-fn prove_all(workspace: &Workspace, cx: &PackageCx<'_>, findings: &mut [Finding]) -> Validation {
-    let reload: &Reload<'_> = &|files, places, look| workspace.reload(files, places, look);
-    let mut validator = Validator::new(&workspace.files, cx.program, cx.summaries(), reload);
-    let validation = validator.fixes(findings);
-    validator.alternatives(findings);
-    validation
 }
 
 /// What is parsed, and whether headers without code are.

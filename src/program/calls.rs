@@ -14,7 +14,7 @@ use crate::ast::{ExprId, ExprKind, Name, Tree};
 pub struct ItemId(pub u32);
 
 /// A call by name in some item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CallSite {
     /// The item it stands in.
     pub item: ItemId,

@@ -5,7 +5,8 @@ use super::flow::{Flow, address_of_local};
 use super::verdict::{SafeReason, Verdict, safe};
 use crate::ast::{LocalId, Storage};
 use crate::cfg::{
-    Base, BlockId, Comparison, Dominators, Instr, InstrKind, Operand, Place, Point, Terminator,
+    Base, BlockId, Comparison, Condition, Dominators, Instr, InstrKind, Operand, Place, Point,
+    Terminator,
 };
 
 /// What is checked and read: a variable, or what one points at that the function itself has set.
@@ -107,23 +108,32 @@ fn may_write(flow: &Flow<'_>, instr: &Instr, subject: Subject) -> bool {
 }
 
 /// The block that is reached only if the check at the end of a block says yes.
-fn holds_from(flow: &Flow<'_>, check: Point) -> Option<BlockId> {
+pub(super) fn holds_from(flow: &Flow<'_>, check: Point) -> Option<BlockId> {
     let answer = flow.cfg.instr(check)?.dst()?;
+    let is_answer =
+        |condition: &Condition| condition.lhs == Operand::Temp(answer) && condition.rhs.is_zero();
+    unequal_from(flow, &flow.cfg.block(check.block).terminator, is_answer)
+}
+
+/// The block that is reached only if the two sides of such a condition differ.
+pub(super) fn unequal_from(
+    flow: &Flow<'_>,
+    end: &Terminator,
+    is_such: impl Fn(&Condition) -> bool,
+) -> Option<BlockId> {
     let Terminator::Branch {
         condition,
         then,
         otherwise,
-    } = &flow.cfg.block(check.block).terminator
+    } = end
     else {
         return None;
     };
-    if condition.lhs != Operand::Temp(answer) || !condition.rhs.is_zero() {
-        return None;
-    }
     let block = match condition.comparison {
         Comparison::NotEqual => *then,
         Comparison::Equal => *otherwise,
         _ => return None,
     };
-    (flow.cfg.block(block).predecessors.len() == 1).then_some(block)
+    let is_only_way = flow.cfg.block(block).predecessors.len() == 1;
+    (is_only_way && is_such(condition)).then_some(block)
 }

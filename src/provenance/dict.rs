@@ -1,8 +1,7 @@
 //! Whether an argument is a dict for sure: a call that does not check it may take the place of one
 //! that does.
 
-use crate::capi::{self, Returns};
-use crate::cfg::{Base, InstrKind, Operand, Place, Point};
+use crate::cfg::{Base, Instr, Operand, Place, Point};
 use crate::program::{Body, CallSite, ItemId};
 use crate::roles::Param;
 
@@ -28,62 +27,22 @@ impl Cx<'_> {
         operand.is_some_and(|operand| self.holds_dict(flow, operand, point, MAX_DEPTH))
     }
 
-    /// Whether argument `arg` of the call `site` may be whatever Python code hands in, as nothing
-    /// asks whether it is a dict.
-    #[must_use]
-    pub fn is_any_object(&self, site: CallSite, arg: usize) -> bool {
-        let found = self.flow(site.item).and_then(|flow| {
-            let point = flow.cfg.call(site.expr)?;
-            let (_, args) = flow.call(point)?;
-            Some((flow, args.get(arg)?, point))
-        });
-        found
-            .is_some_and(|(flow, operand, at)| self.comes_from_python(flow, operand, at, MAX_DEPTH))
-    }
-
-    fn comes_from_python(&self, flow: &Flow<'_>, operand: &Operand, at: Point, depth: u32) -> bool {
-        let is_handed_in = |origin: &Origin| match origin {
-            Origin::Out(point, arg) => {
-                let name = flow.call(*point).and_then(|(name, _)| name);
-                name.is_some_and(|name| name.starts_with("PyArg_"))
-                    && !parses_dict(flow, *point, *arg)
-            }
-            Origin::Call(made) => {
-                let name = flow.call(*made).and_then(|(name, _)| name);
-                name.is_some_and(|name| gives_any(name) && !gives_dict(name))
-            }
-            Origin::Param(index) => self.param_comes_from_python(flow, *index, depth),
-            _ => false,
-        };
-        depth > 0
-            && !self.holds_dict(flow, operand, at, depth)
-            && flow.origins(operand).iter().any(is_handed_in)
-    }
-
-    fn param_comes_from_python(&self, flow: &Flow<'_>, index: usize, depth: u32) -> bool {
-        let mut roles = self.roles.of(flow.item, flow.function);
-        let is_argument = roles.any(|role| role.param(index) == Some(Param::Argument));
-        let mut sites = self.calls.calls_to(&flow.function.name).iter();
-        is_argument
-            || sites.any(|call| {
-                let given = self.flow(call.item).and_then(|caller| {
-                    let site = caller.cfg.call(call.expr)?;
-                    let (_, args) = caller.call(site)?;
-                    Some((caller, args.get(index)?, site))
-                });
-                given.is_some_and(|(caller, arg, site)| {
-                    self.comes_from_python(caller, arg, site, depth - 1)
-                })
-            })
-    }
-
-    fn holds_dict(&self, flow: &Flow<'_>, operand: &Operand, at: Point, depth: u32) -> bool {
+    pub(super) fn holds_dict(
+        &self,
+        flow: &Flow<'_>,
+        operand: &Operand,
+        at: Point,
+        depth: u32,
+    ) -> bool {
         if checked_by(flow, operand, at, &["PyDict_Check", "PyDict_CheckExact"]).is_some() {
             return true;
         }
         let origins = flow.origins(operand);
         let gives_dict = |origin| self.origin_is_dict(flow, origin, depth);
-        depth > 0 && !origins.is_empty() && origins.iter().all(gives_dict) && !stores_none(flow)
+        depth > 0
+            && !origins.is_empty()
+            && origins.iter().all(gives_dict)
+            && !flow.may_be_none(operand)
     }
 
     fn origin_is_dict(&self, flow: &Flow<'_>, origin: &Origin, depth: u32) -> bool {
@@ -210,8 +169,8 @@ impl Cx<'_> {
             if instr.operands().any(&shows) {
                 return None;
             }
-            if let InstrKind::Store { place, value } = &instr.kind
-                && sets(place)
+            if let Some((at, value)) = flow.assigned(point)
+                && flow.cfg.instr(at).and_then(Instr::place).is_some_and(&sets)
                 && !value.is_zero()
             {
                 if !self.holds_dict(flow, value, point, depth - 1) {
@@ -224,20 +183,7 @@ impl Cx<'_> {
     }
 }
 
-/// Whether a function of the C API gives an object that Python code, or another container, has to
-/// give: an attribute, an item, what a call returns.
-fn gives_any(name: &str) -> bool {
-    let Some(effects) = capi::effects(name) else {
-        return false;
-    };
-    match effects.returns {
-        Returns::New => effects.runs_python,
-        Returns::Borrowed => effects.derived_from.is_some(),
-        _ => false,
-    }
-}
-
-fn gives_dict(name: &str) -> bool {
+pub(super) fn gives_dict(name: &str) -> bool {
     matches!(
         name,
         "PyDict_New"
@@ -253,7 +199,7 @@ fn gives_dict(name: &str) -> bool {
 }
 
 /// Whether `PyArg_ParseTuple(args, "O!", &PyDict_Type, &d)` stores through its argument `arg`.
-fn parses_dict(flow: &Flow<'_>, point: Point, arg: usize) -> bool {
+pub(super) fn parses_dict(flow: &Flow<'_>, point: Point, arg: usize) -> bool {
     let Some((Some(name), args)) = flow.call(point) else {
         return false;
     };
@@ -261,25 +207,6 @@ fn parses_dict(flow: &Flow<'_>, point: Point, arg: usize) -> bool {
     let types = checked.map(|ty| flow.origins(ty)).unwrap_or_default();
     name.starts_with("PyArg_")
         && matches!(&types[..], [Origin::Address(ty)] if &**ty == "PyDict_Type")
-}
-
-/// Whether the function gives a variable `Py_None`, which has no origin. To return it is another
-/// matter.
-fn stores_none(flow: &Flow<'_>) -> bool {
-    let mut nones = flow.instrs().filter_map(|(_, instr)| match &instr.kind {
-        InstrKind::Load { dst, place } => {
-            let is_none = matches!(&place.base, Base::Global(name) if &**name == "Py_None");
-            is_none.then_some(Operand::Temp(*dst))
-        }
-        _ => None,
-    });
-    nones.any(|none| {
-        flow.instrs().any(|(_, instr)| match &instr.kind {
-            InstrKind::Store { value, .. } => *value == none,
-            InstrKind::Copy { src, .. } | InstrKind::Cast { src, .. } => *src == none,
-            _ => false,
-        })
-    })
 }
 
 fn has_field(operand: &Operand, name: &str) -> bool {

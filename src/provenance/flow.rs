@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use crate::ast::{ExprKind, Function, LocalId, Storage};
+use crate::capi::{self, Counts};
 use crate::cfg::{
     self, Base, BlockId, Callee, Cfg, Instr, InstrKind, Liveness, Operand, Place, Point,
     Projection, Source, TempId, Terminator, reaches,
@@ -197,6 +198,11 @@ impl<'a> Flow<'a> {
 
     /// The place that `operand` was just read from.
     pub(super) fn place_of(&self, operand: &Operand) -> Option<&Place> {
+        self.cfg.instr(self.read_at(operand)?)?.place()
+    }
+
+    /// Where `operand` was read from a place.
+    pub(super) fn read_at(&self, operand: &Operand) -> Option<Point> {
         let mut operand = operand;
         loop {
             let Operand::Temp(temp) = operand else {
@@ -206,10 +212,30 @@ impl<'a> Flow<'a> {
                 return None;
             };
             match &self.cfg.instr(*definition)?.kind {
-                InstrKind::Load { place, .. } => return Some(place),
+                InstrKind::Load { .. } => return Some(*definition),
                 InstrKind::Cast { src, .. } => operand = src,
                 _ => return None,
             }
+        }
+    }
+
+    /// What the step at `at` assigns, if it does: the step that tells the place, and the value.
+    ///
+    /// ```c
+    /// self->d = value;
+    /// Py_XSETREF(self->d, value);
+    /// ```
+    pub(super) fn assigned(&self, at: Point) -> Option<(Point, &Operand)> {
+        if let InstrKind::Store { value, .. } = &self.cfg.instr(at)?.kind {
+            return Some((at, value));
+        }
+        let (name, args) = self.call(at)?;
+        let counts = capi::effects(name?).and_then(|effects| effects.counts);
+        match args {
+            [place, value] if counts == Some(Counts::Replace) => {
+                Some((self.read_at(place)?, value))
+            }
+            _ => None,
         }
     }
 
@@ -232,16 +258,26 @@ impl<'a> Flow<'a> {
 
     /// Where `operand` may come from; `NULL` comes from nowhere.
     pub(super) fn origins(&self, operand: &Operand) -> Vec<Origin> {
+        self.search(operand).found
+    }
+
+    /// Whether `operand` may be `None`, which counts as no origin.
+    pub(super) fn may_be_none(&self, operand: &Operand) -> bool {
+        self.search(operand).finds_none
+    }
+
+    fn search(&self, operand: &Operand) -> Search<'_, 'a> {
         let mut search = Search {
             flow: self,
             found: Vec::new(),
+            finds_none: false,
             pending: Vec::new(),
             seen_temps: BTreeSet::new(),
             seen_blocks: BTreeSet::new(),
         };
         search.operand(operand);
         search.run();
-        search.found
+        search
     }
 
     /// Whether a path leads from `from` to `to` without coming to a point of `avoiding`.
@@ -282,6 +318,7 @@ pub(super) fn address_of_local(operand: &Operand) -> Option<LocalId> {
 struct Search<'f, 'a> {
     flow: &'f Flow<'a>,
     found: Vec<Origin>,
+    finds_none: bool,
     /// Variables wanted at the end of a block or inside of it.
     pending: Vec<(LocalId, Point)>,
     seen_temps: BTreeSet<TempId>,
@@ -349,7 +386,10 @@ impl Search<'_, '_> {
     fn place(&mut self, place: &Place, at: Point) {
         let origin = match (&place.base, place.path.last()) {
             (Base::Local(local), None) => return self.pending.push((*local, at)),
-            (Base::Global(name), None) if &**name == "Py_None" => return,
+            (Base::Global(name), None) if &**name == "Py_None" => {
+                self.finds_none = true;
+                return;
+            }
             (Base::Global(_), Some(Projection::Field(field))) if &**field == "tp_dict" => {
                 let variable = Operand::AddressOf(Box::new(Place::whole(place.base.clone())));
                 Origin::Field(field.clone(), variable)

@@ -47,7 +47,7 @@ impl Cx<'_> {
     }
 
     fn passes_keywords_in_sight(&self) -> bool {
-        let types = Types::new(self.program);
+        let types = self.types();
         let mut flows = self
             .definitions
             .values()
@@ -60,7 +60,7 @@ impl Cx<'_> {
                 };
                 let at = match name {
                     Some(name) => passes_keywords(name),
-                    None => is_call_by_pointer(flow, &types, call).then_some(2),
+                    None => is_call_by_pointer(flow, types, call).then_some(2),
                 };
                 let dict = at.and_then(|at| args.get(at));
                 dict.is_some_and(|dict| !self.is_for_call(flow, dict, call, DEPTH))

@@ -15,6 +15,7 @@
 //!
 //! All items that decide must have been parsed: see [`Cx::new`].
 
+mod anything;
 mod api;
 mod borrow;
 mod checked;
@@ -44,7 +45,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, OnceLock};
 
 use crate::cfg::{Point, Source};
-use crate::program::{Body, CallIndex, CallSite, ItemId, Program};
+use crate::program::{Body, CallIndex, CallSite, ItemId, Program, Types};
 use crate::roles::{Roles, init_only};
 
 use borrow::Borrow;
@@ -138,6 +139,7 @@ pub struct Cx<'a> {
     flows: Vec<OnceLock<Flow<'a>>>,
     fields: Mutex<KnownFields>,
     overwrites: OnceLock<Overwrites>,
+    types: OnceLock<Types<'a>>,
     shows_by_number: OnceLock<bool>,
     /// Whether the package calls something with a dict of keywords that others may have.
     passes_keywords: OnceLock<bool>,
@@ -171,9 +173,14 @@ impl<'a> Cx<'a> {
             flows: program.items.iter().map(|_| OnceLock::new()).collect(),
             fields: Mutex::default(),
             overwrites: OnceLock::new(),
+            types: OnceLock::new(),
             shows_by_number: OnceLock::new(),
             passes_keywords: OnceLock::new(),
         }
+    }
+
+    fn types(&self) -> &Types<'a> {
+        self.types.get_or_init(|| Types::new(self.program))
     }
 
     /// Where the argument `container` of the borrowing call `site` comes from, and what that

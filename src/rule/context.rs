@@ -93,6 +93,9 @@ pub struct PackageCx<'a> {
     pub range: VersionRange,
     /// What becomes of errors that were swallowed.
     pub errors: Errors,
+    /// Lookups that report their errors whatever `errors` says; nothing but the functions with them
+    /// is of interest then.
+    reporting: BTreeSet<CallSite>,
     calls: CallIndex,
     types: Types<'a>,
     triage: Option<&'a dyn Triage>,
@@ -117,6 +120,7 @@ impl<'a> PackageCx<'a> {
             program,
             range,
             errors: Errors::default(),
+            reporting: BTreeSet::new(),
             calls: CallIndex::new(program),
             types: Types::new(program),
             triage: None,
@@ -156,6 +160,34 @@ impl<'a> PackageCx<'a> {
     #[must_use]
     pub fn with_errors(self, errors: Errors) -> Self {
         Self { errors, ..self }
+    }
+
+    /// The same package, of which only the functions with these lookups are of interest, and where
+    /// these report their errors.
+    #[must_use]
+    pub fn reporting(&self, sites: BTreeSet<CallSite>) -> Self {
+        Self {
+            errors: self.errors,
+            reporting: sites,
+            triage: self.triage,
+            outside: self.outside,
+            ..Self::new(self.program, self.range)
+        }
+    }
+
+    /// What becomes of the error of one lookup.
+    #[must_use]
+    pub fn errors_of(&self, site: CallSite) -> Errors {
+        match self.reporting.contains(&site) {
+            true => Errors::Preserve,
+            false => self.errors,
+        }
+    }
+
+    /// Whether the lookups of a function are of interest.
+    #[must_use]
+    pub fn asks_for(&self, item: ItemId) -> bool {
+        self.reporting.is_empty() || self.reporting.iter().any(|site| site.item == item)
     }
 
     /// What functions of the package that get borrowed references do with them.

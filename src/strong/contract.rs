@@ -80,7 +80,8 @@ fn alone(cx: &PackageCx<'_>) -> BTreeMap<ItemId, Solved> {
     let calls = REPLACEMENTS
         .iter()
         .flat_map(|row| cx.calls_to(row.borrowed));
-    let items: BTreeSet<ItemId> = calls.map(|site| site.item).collect();
+    let items = calls.map(|site| site.item).filter(|&it| cx.asks_for(it));
+    let items: BTreeSet<ItemId> = items.collect();
     let none = BTreeSet::new();
     let solved = items.into_iter().map(|item| (item, solve(cx, item, &none)));
     solved.collect()

@@ -64,5 +64,5 @@ pub(crate) use pending::errno::{
     Errno, OwnFunctions, READERS as ERRNO_READERS, reads as reads_errno,
 };
 pub use reason::{has_no_exit, is_behind_condition, is_left_by_macro, is_name_in_macro};
-pub use rule::{check, check_items};
+pub use rule::{check, check_items, lookup_span};
 pub use unchanged::may_change;

@@ -47,6 +47,7 @@ fn report(
 ) {
     let calls = |name: &&'static str| {
         let sites = cx.calls_to(name).iter().copied();
+        let sites = sites.filter(|site| cx.asks_for(site.item));
         let name: &'static str = name;
         sites.map(move |site| (site, name))
     };
@@ -150,6 +151,12 @@ fn given(api: &str) -> &'static str {
 }
 
 /// Where to report a call: its own text, or the macro that makes it, with the use as a note.
+/// Where a lookup is reported.
+pub fn lookup_span(cx: &PackageCx<'_>, site: CallSite) -> (FileId, ByteSpan) {
+    let (file, span, _) = place(cx, site);
+    (file, span)
+}
+
 fn place(cx: &PackageCx<'_>, site: CallSite) -> (FileId, ByteSpan, Vec<Note>) {
     match cx.place(site.item, site.expr) {
         Some(Place::File(file, span) | Place::Argument { file, span, .. }) => {

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use rustc_hash::FxHashMap;
 
 use super::{ItemId, Program};
-use crate::ast::{ExprId, Name, Tree};
+use crate::ast::{ExprId, LocalId, Name, Tree};
 use look::Look;
 
 /// How deep functions of the package are looked into, and variables that stand for others.
@@ -109,6 +109,28 @@ impl Lasting {
             Count::Here => other.holds || other.counts == Count::Inside,
             Count::Inside => other.holds || is_count,
         }
+    }
+
+    /// The variable that is changed, or leads there.
+    #[must_use]
+    pub fn variable(&self) -> Option<LocalId> {
+        match self.place.as_ref()?.root {
+            Name::Local(local) => Some(local),
+            Name::Global(_) => None,
+        }
+    }
+
+    /// Whether it puts an object or a handle there.
+    #[must_use]
+    pub fn puts_object(&self) -> bool {
+        self.holds
+    }
+
+    /// Whether it is there after the function, and not the doing of the code of others, or of a
+    /// reference that is followed elsewhere.
+    #[must_use]
+    pub fn stays(&self) -> bool {
+        self.is_seen() && !self.is_code && !self.is_own && !self.opens
     }
 
     /// Whether this is more than a count that is followed elsewhere.

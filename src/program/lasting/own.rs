@@ -2,8 +2,11 @@
 
 use super::look::Look;
 use super::{Lasting, Place};
-use crate::ast::{ExprId, ExprKind, LocalId, Name};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name};
 use crate::capi::{self, Gives, Returns};
+
+/// How many variables a place in memory goes through.
+const MAX_COPIES: usize = 2;
 
 impl Look<'_> {
     /// A change if it is there once the function has returned, or what it holds is lost with a
@@ -19,8 +22,10 @@ impl Look<'_> {
         let variable = self.tree.local(local);
         let is_pointer = variable.is_param || variable.ty.pointee().is_some();
         let is_by_value = variable.is_automatic() && !is_pointer;
-        let is_own = is_by_value || self.gets_only(local, is_memory);
-        if self.gets_only(local, is_object) || it.is_plain && is_own && !(it.holds && is_by_value) {
+        let is_own = is_by_value || self.gets_only(local, is_memory, MAX_COPIES);
+        if self.gets_only(local, is_object, 0)
+            || it.is_plain && is_own && !(it.holds && is_by_value)
+        {
             return None;
         }
         let is_own = it.is_plain && is_own;
@@ -28,20 +33,41 @@ impl Look<'_> {
     }
 
     /// Whether a variable gets nothing but what calls of such functions give, which nobody else
-    /// knows.
-    fn gets_only(&self, local: LocalId, is_one: impl Fn(&str) -> bool) -> bool {
+    /// knows, or a place in that: `end = start; end += n;`.
+    fn gets_only(&self, local: LocalId, is_one: fn(&str) -> bool, copies: usize) -> bool {
         let tree = self.tree;
         let stores = tree.stores().filter(|(given, _)| *given == local);
-        let values = stores.map(|(_, value)| tree.without_casts(value));
-        let mut values = values.filter(|&value| !tree.is_null(value)).peekable();
+        let values = stores.map(|(_, value)| self.start(value));
+        let is_other =
+            |&value: &ExprId| !tree.is_null(value) && tree.as_local(value) != Some(local);
+        let mut values = values.filter(is_other).peekable();
         let is_new = |value: ExprId| match &tree.expr(value).kind {
             ExprKind::Call { callee, .. } => match &tree.expr(*callee).kind {
                 ExprKind::Member { field, .. } => is_one(field),
-                _ => tree.callee_name(*callee).is_some_and(&is_one),
+                _ => tree.callee_name(*callee).is_some_and(is_one),
             },
+            ExprKind::Name(Name::Local(other)) => {
+                copies > 0 && self.gets_only(*other, is_one, copies - 1)
+            }
             _ => false,
         };
         !tree.local(local).is_param && values.peek().is_some() && values.all(is_new)
+    }
+
+    /// The pointer that `p + n - m` starts from.
+    fn start(&self, mut value: ExprId) -> ExprId {
+        let tree = self.tree;
+        loop {
+            value = tree.without_casts(value);
+            match tree.expr(value).kind {
+                ExprKind::Binary {
+                    op: BinaryOp::Plus | BinaryOp::Minus,
+                    lhs,
+                    ..
+                } => value = lhs,
+                _ => return value,
+            }
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use super::told_before::told_before;
 use super::{Exits, text};
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Parent, StmtId, StmtKind, UnaryOp};
 use crate::capi::{Absent, OldErrors, Replacement};
-use crate::rule::Errors;
+use crate::rule::{CallSite, Errors};
 use crate::strong::emit::saved::loses_exception;
 use crate::strong::pending::entered::is_destructor;
 use crate::strong::pending::missed::{Left, left_open};
@@ -97,7 +97,12 @@ pub(in crate::strong) fn failure(
 ) -> Result<Failure, Reason> {
     if replacement.errors == OldErrors::Swallowed {
         // An exception that is pending already is the one to be told.
-        let is_told = scene.cx.errors == Errors::Propagate && !meets_exception(scene, call);
+        let site = CallSite {
+            item: scene.item,
+            expr: call,
+        };
+        let is_told =
+            scene.cx.errors_of(site) == Errors::Propagate && !meets_exception(scene, call);
         return Ok(match is_told {
             true => propagated(scene, call, shape),
             false => Failure::AsBefore,

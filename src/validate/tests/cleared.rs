@@ -74,6 +74,6 @@ fn one_that_is_put_away() {
                 PyErr_SetRaisedException(exc); if (v == NULL) break;";
     let exit = "v = PyList_GetItemRef(l, i); if (v == NULL) return -1;";
     for lookup in [kept, exit] {
-        assert_eq!(ending("s->value = PyLong_AsLong(l);", lookup), [""; 0]);
+        assert_eq!(ending("x = PyLong_AsLong(l);", lookup), [""; 0]);
     }
 }

@@ -233,6 +233,12 @@ fn is_errno(tree: &Tree, place: ExprId) -> bool {
     matches!(&tree.expr(place).kind, ExprKind::Name(Name::Global(name)) if &**name == "errno")
 }
 
+/// `errno = saved`
+pub(super) fn sets_errno(tree: &Tree, expr: ExprId) -> bool {
+    tree.changed(expr)
+        .is_some_and(|place| is_errno(tree, place))
+}
+
 /// `errno = 0`
 fn clears_errno(tree: &Tree, expr: ExprId) -> bool {
     matches!(tree.expr(expr).kind, ExprKind::Assign { lhs, rhs, .. }

@@ -303,7 +303,17 @@ impl View<'_> {
         });
         let stored = handed.into_iter().chain(uncounted).chain(unset);
         let stored = stored.chain(lost).chain(taken_out).chain(told);
-        left_out.chain(stored).chain(mistaken).collect()
+        let mut claims: Vec<String> = left_out.chain(stored).collect();
+        if claims.is_empty()
+            && let Some(act) = self.without_precedent(exit)
+        {
+            let act = self.told(act.expr);
+            claims.push(format!(
+                "in `{name}`, what {act} did may stay where the function leaves here: it had no way out in that state"
+            ));
+        }
+        claims.extend(mistaken);
+        claims
     }
 
     /// The text and the line of an expression.

@@ -12,10 +12,10 @@
 //! An exit that the function had shows what is to be done there, if nothing is changed between the two.
 
 use super::View;
-use super::acts::{Act, is_output, roots};
+use super::acts::{Act, is_output, roots, sets_errno};
 use super::ways::Exit;
 use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtKind, UnaryOp};
-use crate::capi;
+use crate::capi::{self, Returns};
 use crate::cfg::{Base, InstrKind, Point, reaches};
 use crate::program::{Lasting, lasting};
 
@@ -46,6 +46,74 @@ impl View<'_> {
             })
         });
         owed.map(|it| it.act).collect()
+    }
+
+    /// What the function had changed where `exit` leaves, if it had no way out in that state: nothing
+    /// shows whether it may stay so.
+    ///
+    /// ```c
+    /// self->depth++;
+    /// item = PyDict_GetItemRef(…);          /* the first that can fail */
+    /// ```
+    pub(super) fn without_precedent(&self, exit: &Exit) -> Option<&Act> {
+        let changes = self.all_changes();
+        let changes = changes.into_iter().filter(|it| self.stays(it, exit));
+        let changes: Vec<Change<'_>> = changes.collect();
+        let is_last = |it: &&Change<'_>| {
+            let others = changes.iter().map(|it| it.act.point);
+            let others: Vec<Point> = others.filter(|&point| point != it.act.point).collect();
+            reaches(self.cfg, it.act.point.next(), exit.from, &others)
+        };
+        let mut last = changes.iter().filter(is_last);
+        let open = last.next()?;
+        (!self.leaves_in_state_of(exit, &changes)).then_some(open.act)
+    }
+
+    /// Whether what the function changes by `exit` is there for others after it. What becomes of its
+    /// references, its memory and its thread is followed elsewhere.
+    fn stays(&self, change: &Change<'_>, exit: &Exit) -> bool {
+        let Change { act, lasting } = change;
+        let is_followed = |name: &str| {
+            capi::detaches(name)
+                || capi::attaches(name)
+                || capi::acts(name).is_some_and(|acts| acts.gives_memory)
+                || capi::effects(name).is_some_and(|it| it.returns == Returns::New)
+        };
+        let is_value = act.writes && lasting.iter().all(|it| !it.puts_object());
+        let is_outside = |it: &Lasting| {
+            let is_held_here = |local: LocalId| {
+                let variable = self.tree.local(local);
+                variable.is_automatic() && !variable.is_param && variable.ty.pointee().is_none()
+            };
+            it.stays() && !it.variable().is_some_and(is_held_here)
+        };
+        let is_new = self
+            .changed
+            .is_inserted(self.tree.expr(act.expr).range.start);
+        let is_other = is_new
+            || sets_errno(self.tree, act.expr)
+            || self.tree.called(act.expr).is_some_and(is_followed)
+            || is_value && self.is_element_or_output(act, exit);
+        !is_other && lasting.iter().any(is_outside)
+    }
+
+    /// Whether an exit of the function leaves in the state in which `exit` does: none of `changes` is
+    /// made between the two, but for what failed where the exit tells of that.
+    fn leaves_in_state_of(&self, exit: &Exit, changes: &[Change<'_>]) -> bool {
+        let made = |old: &Exit| {
+            let others = changes.iter().filter(|it| !self.asks_for(it, old));
+            others.map(|it| it.act.point).collect::<Vec<Point>>()
+        };
+        let all: Vec<Point> = changes.iter().map(|it| it.act.point).collect();
+        let is_ahead = |old: &Exit| {
+            let passed = [&all[..], &[old.from]].concat();
+            let is_last = |point: &Point| reaches(self.cfg, point.next(), exit.from, &passed);
+            reaches(self.cfg, old.from, exit.from, &all)
+                && !all.iter().any(is_last)
+                && !changes.iter().any(|it| self.asks_for(it, old))
+        };
+        let mut old = self.old.iter();
+        old.any(|old| reaches(self.cfg, exit.from, old.start, &made(old)) || is_ahead(old))
     }
 
     fn all_changes(&self) -> Vec<Change<'_>> {

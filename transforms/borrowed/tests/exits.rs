@@ -652,6 +652,7 @@ static int f(PyObject *list, PyObject *dict, PyObject *key)
 }
 "
     ), @"
+        9: review: in `f`, what `PyDict_SetItem(dict, key, key)` (line 6) did may stay where the function leaves here: it had no way out in that state
         @@
          {
              PyObject *other;

@@ -236,6 +236,7 @@ fn an_assignment_behind_and() {
     return NULL;
 "#
     ), @"
+        4: review: in `f`, what `find(self)` (line 3) did may stay where the function leaves here: it had no way out in that state
         @@
          {
              PyObject **place = find(self), *v;
@@ -325,6 +326,7 @@ fn an_assignment_behind_and_that_keeps_an_exception() {
     return 0;
 "#
     ), @"
+        5: review: in `f`, what `PyDict_SetItem(list, key, list)` (line 4) did may stay where the function leaves here: it had no way out in that state
         @@
          {
              PyObject *value;

@@ -242,6 +242,7 @@ fn the_lock_is_given_back_before() {
     return 0;
 "#
     ), @"
+        8: review: in `f`, what `work()` (line 6) did may stay where the function leaves here: it had no way out in that state
         @@
          static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
@@ -277,6 +278,7 @@ set_choice(PyObject *self, PyObject *list)
 static PyMethodDef methods[] = {{"set_choice", set_choice, METH_O, NULL}, {NULL}};
 "#), @"
         7: `PyList_GET_ITEM` gives a borrowed reference out of an argument of the caller: another thread can free it
-          safe: own the reference: `PyList_GetItemRef`
+          review: own the reference: `PyList_GetItemRef`
+          assumes that in `set_choice`, what `take(PyFloat_AsDouble(item))` (line 7) did may stay where the function leaves here: it had no way out in that state
         ");
 }

@@ -34,6 +34,7 @@ fn a_cleared_struct_owns_nothing() {
     return 0;
 "#
     ), @"
+        7: review: in `f`, what `PyDict_SetItem(dict, key, list)` (line 4) did may stay where the function leaves here: it had no way out in that state
         @@
          {
              struct params p;
@@ -230,6 +231,7 @@ fn one_object_in_two_variables() {
     return result;
 "#
     ), @"
+        13: review: in `f`, what `PyDict_SetItem(dict, key, list)` (line 9) did may stay where the function leaves here: it had no way out in that state
         @@
              Thing *thing;
              PyObject *result;

@@ -363,6 +363,7 @@ fn nested_in_a_loop() {
     return 0;
 "#
     ), @"
+        7: review: in `f`, what `PyDict_SetItem(dict, key, list)` (line 4) did may stay where the function leaves here: it had no way out in that state
         @@
              if (PyDict_SetItem(dict, key, list) < 0)
                  return -1;

@@ -110,9 +110,11 @@ fn values_and_returns() {
 "#
     ), @r#"
         6: `PyDict_GetItem` gives a borrowed reference out of an argument of the caller: another thread can free it
-          safe: ask only whether the key is there: `PyDict_Contains`
+          review: ask only whether the key is there: `PyDict_Contains`
+          assumes that in `f`, what `use(i)` (line 7) did may stay where the function leaves here: it had no way out in that state
         8: `PyDict_GetItem` gives a borrowed reference out of an argument of the caller: another thread can free it
-          safe: ask only whether the key is there: `PyDict_Contains`
+          review: ask only whether the key is there: `PyDict_Contains`
+          assumes that in `f`, what `use(i)` (line 7) did may stay where the function leaves here: it had no way out in that state
         @@
          {
              PyObject *dict;

@@ -112,6 +112,7 @@ static int f(PyObject *list, Py_ssize_t n)
         )
     };
     insta::assert_snapshot!(of("value"), @"
+        8: review: in `f`, what `use(value)` (line 10) did may stay where the function leaves here: it had no way out in that state
         @@
                  return -1;
              for (i = 0; i < n; i++) {
@@ -149,21 +150,21 @@ void f(Sums *self, PyObject *list)
     };
     assert!(of("sum").contains("+            n = i;\n+            break;"));
     insta::assert_snapshot!(of("n"), @"
-    5: review: no item is gone while an exception is pending: that one would be dropped
-    @@
-         Py_ssize_t i, n = PyList_GET_SIZE(list);
-         for (i = 0; i < n; i++) {
-    -        PyObject *item = PyList_GET_ITEM(list, i);
-    -        long n = PyObject_IsTrue(item);
-    +        PyObject *item = PyList_GetItemRef(list, i);
-    +        long n;
-    +        if (item == NULL) {
-    +            PyErr_WriteUnraisable(NULL);
-    +            return;
-    +        }
-    +        n = PyObject_IsTrue(item);
-    +        Py_DECREF(item);
-             self->sum += n;
-         }
-    ");
+        5: review: no item is gone while an exception is pending: that one would be dropped; in `f`, what `self->sum += n` (line 7) did may stay where the function leaves here: it had no way out in that state
+        @@
+             Py_ssize_t i, n = PyList_GET_SIZE(list);
+             for (i = 0; i < n; i++) {
+        -        PyObject *item = PyList_GET_ITEM(list, i);
+        -        long n = PyObject_IsTrue(item);
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        long n;
+        +        if (item == NULL) {
+        +            PyErr_WriteUnraisable(NULL);
+        +            return;
+        +        }
+        +        n = PyObject_IsTrue(item);
+        +        Py_DECREF(item);
+                 self->sum += n;
+             }
+        ");
 }

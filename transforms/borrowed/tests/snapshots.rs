@@ -262,6 +262,7 @@ fn a_sequence_of_the_caller() {
     return 0;
 "#
     ), @"
+        7: review: in `f`, what `PyDict_SetItem(dict, key, key)` (line 5) did may stay where the function leaves here: it had no way out in that state
         @@
          static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {

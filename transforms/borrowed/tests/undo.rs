@@ -327,23 +327,23 @@ fn what_the_function_leaves_as_it_is() {
     }
 "#
     ), @"
-    @@
-         Py_ssize_t k;
-         for (k = 0; k < all->count; k++) {
-    -        if (is_over(PyList_GET_ITEM(list, k)))
-    +        PyObject *item = PyList_GetItemRef(list, k);
-    +        if (item == NULL) {
-    +            PyErr_WriteUnraisable(NULL);
-    +            return;
-    +        }
-    +        if (is_over(item))
-                 all->busy[i] = 0;
-             else
-                 all->busy[i] = 1;
-    +        Py_DECREF(item);
+        @@
+             Py_ssize_t k;
+             for (k = 0; k < all->count; k++) {
+        -        if (is_over(PyList_GET_ITEM(list, k)))
+        +        PyObject *item = PyList_GetItemRef(list, k);
+        +        if (item == NULL) {
+        +            PyErr_WriteUnraisable(NULL);
+        +            return;
+        +        }
+        +        if (is_over(item))
+                     all->busy[i] = 0;
+                 else
+                     all->busy[i] = 1;
+        +        Py_DECREF(item);
+             }
          }
-     }
-    ");
+        ");
 }
 
 #[test]

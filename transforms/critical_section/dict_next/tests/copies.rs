@@ -141,9 +141,7 @@ static PyMethodDef methods[] = {
              if (!PyDict_Check(self->items))
                  return PyErr_Format(PyExc_TypeError, "no dict");
         -    while (PyDict_Next(self->items, &pos, &key, &value)) {
-        +    items_copy = PyDict_Check(self->items)
-        +        ? PyDict_Copy(self->items)
-        +        : PyDict_New();
+        +    items_copy = PyDict_Copy(self->items);
         +    if (items_copy == NULL)
         +        return NULL;
         +    while (PyDict_Next(items_copy, &pos, &key, &value)) {

@@ -1,0 +1,104 @@
+//! Lookups whose error the function should leave with, but whose exit is not proven: they report the
+//! error and go on, which needs no exit.
+//!
+//! ```c
+//! self->depth++;
+//! if (PyDict_GetItemRef(d, k, &v) < 0)
+//!     return NULL;                             /* and `depth`? */
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Config, run};
+use crate::capi::{OldErrors, REPLACEMENTS};
+use crate::edit::{Confidence, Fix};
+use crate::package::Package;
+use crate::rule::{CallSite, Errors, Finding, Outcome, PackageCx, Rule};
+use crate::source::{ByteSpan, FileId};
+use crate::strong::lookup_span;
+use crate::validate::Validator;
+
+/// Gives such lookups the fix that reports, where that one is safe; the one that leaves becomes its
+/// alternative.
+pub(super) fn solve(
+    (package, config): (&Package, &Config),
+    rules: &[&'static Rule],
+    cx: &PackageCx<'_>,
+    validator: &mut Validator<'_>,
+    findings: &mut [Finding],
+) {
+    if cx.errors != Errors::Propagate || !findings.iter().any(is_swallowing) {
+        return;
+    }
+    let mut tried = findings.to_vec();
+    validator.fixes(&mut tried);
+    tried.retain(|it| is_swallowing(it) && confidence(it) == Some(Confidence::Review));
+    let sites = sites(cx, &tried);
+    if sites.is_empty() {
+        return;
+    }
+    let codes: BTreeSet<&str> = tried.iter().map(|it| it.rule.code).collect();
+    let rules = rules.iter().copied().filter(|it| codes.contains(it.code));
+    let rules: Vec<&'static Rule> = rules.collect();
+    let reporting = cx.reporting(sites);
+    let (mut found, _) = run(&rules, &reporting, package, config);
+    validator.fixes(&mut found);
+    adopt(findings, &tried, &found);
+}
+
+/// Whether a lookup swallowed its errors.
+fn is_swallowing(finding: &Finding) -> bool {
+    let is_it = |row: &&crate::capi::Replacement| Some(row.borrowed) == finding.api;
+    let row = REPLACEMENTS.iter().find(is_it);
+    row.is_some_and(|row| row.errors == OldErrors::Swallowed)
+}
+
+fn confidence(finding: &Finding) -> Option<Confidence> {
+    match &finding.outcome {
+        Outcome::Fix(fix) => Some(fix.confidence),
+        Outcome::Safe(_) | Outcome::Manual(_) => None,
+    }
+}
+
+/// The calls that `findings` are about.
+fn sites(cx: &PackageCx<'_>, findings: &[Finding]) -> BTreeSet<CallSite> {
+    let spans = findings.iter().map(|it| (it.file, it.span));
+    let spans: BTreeSet<(FileId, ByteSpan)> = spans.collect();
+    let apis: BTreeSet<&str> = findings.iter().filter_map(|it| it.api).collect();
+    let calls = apis.iter().flat_map(|api| cx.calls_to(api));
+    let calls = calls.filter(|site| spans.contains(&lookup_span(cx, **site)));
+    calls.copied().collect()
+}
+
+/// Puts safe fixes in the place of those that ask for a review, if all lookups of one have them.
+fn adopt(findings: &mut [Finding], tried: &[Finding], found: &[Finding]) {
+    let is_same = |one: &Finding, other: &Finding| {
+        (one.rule.code, one.file, one.span) == (other.rule.code, other.file, other.span)
+    };
+    let better = |finding: &Finding| {
+        let asked = tried.iter().any(|it| is_same(it, finding));
+        let new = found.iter().find(|it| is_same(it, finding))?;
+        match &new.outcome {
+            Outcome::Fix(fix) if asked && fix.confidence == Confidence::Safe => Some(fix.clone()),
+            _ => None,
+        }
+    };
+    let all: Vec<Option<Fix>> = findings.iter().map(better).collect();
+    let mut kept: BTreeMap<usize, Fix> = BTreeMap::new();
+    for (at, new) in all.iter().enumerate() {
+        let mut same = (0..all.len()).filter(|&it| findings[it].outcome == findings[at].outcome);
+        if let Some(new) = new
+            && same.all(|it| all[it].is_some())
+        {
+            kept.insert(at, new.clone());
+        }
+    }
+    for (at, mut new) in kept {
+        if let Outcome::Fix(old) = &findings[at].outcome {
+            let mut old = old.clone();
+            new.alternatives.append(&mut old.alternatives);
+            new.alternatives.insert(0, old);
+        }
+        findings[at].outcome = Outcome::Fix(new);
+    }
+}
