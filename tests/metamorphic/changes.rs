@@ -31,6 +31,11 @@ pub(crate) const ALL: &[Change] = &[
     ("return-by-goto", return_by_goto),
     ("return-by-nesting", return_by_nesting),
     ("null-by-truth", null_by_truth),
+    ("null-on-the-left", null_on_the_left),
+    ("assigned-in-condition", assigned_in_condition),
+    ("assigned-apart", assigned_apart),
+    ("branches-swapped", |text| repeated(text, branches_swapped)),
+    ("x-counts-by-test", x_counts_by_test),
     ("braces-around-branches", braces_around_branches),
     ("arrow-by-star", arrow_by_star),
 ];
@@ -440,6 +445,97 @@ fn arrow_by_star(text: &str) -> Option<String> {
         let is_inner = matches!(code.word(at - 1), "." | "->");
         if code.has(at, &["_", "->", "_"]) && !is_inner {
             edits.put(code.bytes(at..at + 2), format!("(*{}).", code.word(at)));
+        }
+    }
+    applied(text, edits)
+}
+
+/// `x == NULL` → `NULL == x`.
+fn null_on_the_left(text: &str) -> Option<String> {
+    let code = Code::new(text);
+    let mut edits = Edits::default();
+    for at in 1..code.len() {
+        let is_whole = matches!(code.word(at - 1), "(" | "&&" | "||");
+        for operator in ["==", "!="] {
+            if is_whole && code.has(at, &["_", operator, "NULL"]) {
+                edits.put(
+                    code.bytes(at..at + 3),
+                    format!("NULL {operator} {}", code.word(at)),
+                );
+            }
+        }
+    }
+    applied(text, edits)
+}
+
+/// `x = f(); if (x == NULL)` → `if ((x = f()) == NULL)`.
+fn assigned_in_condition(text: &str) -> Option<String> {
+    let code = Code::new(text);
+    let mut edits = Edits::default();
+    for at in 0..code.len() {
+        if !(code.begins_statement(at) && code.has(at, &["_", "="])) {
+            continue;
+        }
+        let test = code.behind(at);
+        let name = code.word(at);
+        if code.has(test, &["if", "(", name, "==", "NULL", ")"]) {
+            let assignment = code.written(at..test - 1);
+            edits.put(code.bytes(at..test), "");
+            edits.put(code.bytes(test + 2..test + 3), format!("({assignment})"));
+        }
+    }
+    applied(text, edits)
+}
+
+/// `if ((x = f()) == NULL)` → `x = f(); if (x == NULL)`.
+fn assigned_apart(text: &str) -> Option<String> {
+    let code = Code::new(text);
+    let mut edits = Edits::default();
+    for at in 0..code.len() {
+        if code.begins_statement(at) && code.has(at, &["if", "(", "(", "_", "="]) {
+            let close = code.closing(at + 2);
+            let start = code.bytes(at..at + 1).start;
+            edits.insert(start, format!("{};\n", code.written(at + 3..close)));
+            edits.put(code.bytes(at + 2..close + 1), code.word(at + 3));
+        }
+    }
+    applied(text, edits)
+}
+
+/// The first `if (c) a else b` with a plain condition: `if (!(c)) b else a`.
+fn branches_swapped(text: &str) -> Option<String> {
+    let code = Code::new(text);
+    for at in 0..code.len() {
+        if !code.has(at, &["if", "("]) || code.has(at + 2, &["!", "("]) {
+            continue;
+        }
+        let close = code.closing(at + 1);
+        let otherwise = code.behind(close + 1);
+        if code.word(otherwise) == "else" {
+            let end = code.behind(otherwise + 1);
+            let condition = code.written(at + 2..close);
+            let (then, other) = (close + 1..otherwise, otherwise + 1..end);
+            let (then, other) = (code.written(then), code.written(other));
+            let mut edits = Edits::default();
+            let new = format!("if (!({condition})) {{ {other} }} else {{ {then} }}");
+            edits.put(code.bytes(at..end), new);
+            return applied(text, edits);
+        }
+    }
+    None
+}
+
+/// `Py_XDECREF(x);` → `if (x != NULL) { Py_DECREF(x); }`.
+fn x_counts_by_test(text: &str) -> Option<String> {
+    let code = Code::new(text);
+    let mut edits = Edits::default();
+    for at in 0..code.len() {
+        for (old, new) in [("Py_XDECREF", "Py_DECREF"), ("Py_XINCREF", "Py_INCREF")] {
+            if code.has(at, &[old, "(", "_", ")", ";"]) {
+                let name = code.word(at + 2);
+                let new = format!("if ({name} != NULL) {{ {new}({name}); }}");
+                edits.put(code.bytes(at..at + 5), new);
+            }
         }
     }
     applied(text, edits)

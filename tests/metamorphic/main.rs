@@ -18,7 +18,7 @@ use support::compile::Headers;
 use support::free_threaded_python;
 
 /// Cases that a way to write them has to be of use for.
-const APPLIES_AT_LEAST: usize = 5;
+const APPLIES_AT_LEAST: usize = 2;
 
 /// Where the decision still depends on how the code is written: the change, the cases, and why.
 /// What is decided alike again must go from here.
@@ -50,6 +50,11 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
         "counts-by-functions",
         &["lazy-static-cache/safe_import"],
         "`Py_DecRef` counts as a call of which two may be made, `Py_DECREF` does not",
+    ),
+    (
+        "assigned-apart",
+        &["borrowed-dict-item/declines_two_in_condition"],
+        "of two lookups in one condition both are declined, of one behind another test none",
     ),
     (
         "declared-apart",

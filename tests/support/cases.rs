@@ -132,9 +132,10 @@ impl Ran {
         findings
     }
 
-    /// The files with all fixes applied, and those that came in.
-    pub(crate) fn result(&self) -> Files {
+    /// The files with all fixes of at least this confidence applied, and those that came in.
+    pub(crate) fn result(&self, least: Confidence) -> Files {
         let fixes = self.analysis.findings.iter().filter_map(fix);
+        let fixes = fixes.filter(|fix| fix.confidence >= least);
         let (edits, conflicts) = EditSet::merge((0..).map(FixId).zip(fixes.clone()));
         assert_eq!(conflicts, [], "fixes clash");
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -147,6 +148,17 @@ impl Ran {
         files
             .chain(made.map(|file| (file.path, text(file.bytes))))
             .collect()
+    }
+
+    /// Asserts that a second run, over what the first has made of the files by fixes of at least
+    /// this confidence, has no more such fixes; gives the files.
+    pub(crate) fn settled(&self, least: Confidence) -> Files {
+        let result = self.result(least);
+        let again = Self::new(&result);
+        let fixes = again.analysis.findings.iter().filter_map(fix);
+        let more: Vec<&Fix> = fixes.filter(|fix| fix.confidence >= least).collect();
+        assert!(more.is_empty(), "a second run: {more:#?}\n{result:#?}");
+        result
     }
 }
 
