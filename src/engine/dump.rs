@@ -35,7 +35,7 @@ pub fn dump(
     name: &str,
 ) -> Vec<String> {
     let workspace = Workspace::new(package, config);
-    let program = workspace.load(Demand::Everything, true);
+    let program = workspace.load(Demand::Words([name.to_owned()].into_iter().collect()), true);
     let mut texts: Vec<String> = Vec::new();
     for item in program.items.iter().filter(|item| item.place.0 == file) {
         if let Some(Body::Function(function)) = &item.body

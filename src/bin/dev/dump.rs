@@ -1,6 +1,10 @@
 //! `cargo dev dump`: what a stage made of one function.
 
-use std::{fs, io, io::Write, path::Path, process::ExitCode};
+use std::{
+    fs,
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use anyhow::{Context, Result, bail};
 use ungil::{
@@ -12,7 +16,7 @@ use ungil::{
 
 /// Show the tokens, the tree or the flow graph of a function.
 ///
-/// The file is read alone, as a package of one file with the headers of its folder. Where
+/// The file is read as a part of its project, with the headers that it includes. Where
 /// configurations differ there is one text for each.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -41,7 +45,7 @@ fn texts_of(args: &Args) -> Result<Vec<String>> {
     let request = Request {
         roots: find_roots(std::slice::from_ref(&path)),
         paths: vec![path.clone()],
-        include_dirs: path.parent().map(Path::to_path_buf).into_iter().collect(),
+        include_dirs: Vec::new(),
         exclude: Vec::new(),
         min_python: Some(PyVersion::new(3, 9)),
     };
@@ -51,10 +55,7 @@ fn texts_of(args: &Args) -> Result<Vec<String>> {
     let file = file.with_context(|| format!("`{}` is not read", path.display()))?;
     let texts = dump(&package, &Config::default(), args.stage, file, name);
     if texts.is_empty() {
-        bail!(
-            "`{}` has no function `{name}` that was understood",
-            path.display()
-        );
+        bail!("there is no function `{name}` that was understood");
     }
     Ok(texts)
 }
