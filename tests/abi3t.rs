@@ -5,6 +5,7 @@
 mod support;
 
 use serde_json::Value;
+use support::snapshots;
 use support::tree::Tree;
 
 /// A module with each kind of obstacle, and with code that builds for `abi3t` leave out.
@@ -63,20 +64,7 @@ fn each_obstacle_is_named_with_its_lines() {
     let tree = Tree::new(&[("stock.c", STOCK), ("setup.py", SETUP)]);
     let ran = tree.ungil(&["check", "--abi3t"]);
     assert_eq!(ran.status, 1);
-    insta::assert_snapshot!(ran.text(), @"
-    Module `stock` (stock.c) uses what `abi3t` does not have
-      older versions of the limited API, 2 places: ask for 3.15 on the build for `abi3t`: `Py_TARGET_ABI3T` is `0x030f0000` or more
-        3.9  setup.py:4; stock.c:1
-      static types, 1 place: make the type from a `PyType_Spec` with `PyType_FromModuleAndSpec`
-        Stock_Type  stock.c:31
-      instance layouts, 1 place: leave the head out, give the spec a negative `basicsize`, and get the data with `PyObject_GetTypeData`
-        Stock  stock.c:4
-      fields of objects, 3 places: use the function that reads or sets it: `Py_TYPE`, `PyType_GetSlot`
-        PyObject.ob_type  stock.c:27
-        PyTypeObject.tp_free  stock.c:27, 28
-      names outside of the ABI, 1 place: use what the limited API of 3.15 has in its place
-        PyList_GET_ITEM  stock.c:9
-    ");
+    snapshots::settings("cli").bind(|| insta::assert_snapshot!("abi3t_report", ran.text()));
     insta::assert_snapshot!(ran.stderr, @"1 of 1 module cannot be built for `abi3t`");
 }
 

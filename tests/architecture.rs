@@ -154,6 +154,30 @@ fn the_parser_stays_behind_its_wall() {
 }
 
 #[test]
+fn every_rule_has_its_page_its_cases_and_their_snapshots() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for rule in ungil::transforms::ALL {
+        let name = rule.name;
+        assert!(
+            root.join("docs/rules")
+                .join(name)
+                .with_extension("md")
+                .is_file(),
+            "{name}"
+        );
+        for folder in ["tests/fixtures", "snapshots"] {
+            assert!(
+                root.join(folder).join(name).is_dir(),
+                "{name} has no {folder}"
+            );
+        }
+    }
+    for folder in ["snapshots/cli", "snapshots/stages"] {
+        assert!(root.join(folder).is_dir(), "{folder}");
+    }
+}
+
+#[test]
 fn files_stay_small() {
     let mut long = Vec::new();
     for (path, text) in sources() {

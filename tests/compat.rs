@@ -12,29 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use support::tree::Tree;
-use support::{free_threaded_python, headers, newer_headers, run};
+use support::{COMPAT_FUNCTIONS, free_threaded_python, headers, newer_headers, run};
 use ungil::compat::{Style, header};
-
-const FUNCTIONS: &[&str] = &[
-    "Py_NewRef",
-    "Py_XNewRef",
-    "PyErr_GetRaisedException",
-    "PyErr_SetRaisedException",
-    "PyList_GetItemRef",
-    "PyDict_GetItemRef",
-    "PyDict_GetItemStringRef",
-    "PyDict_SetDefaultRef",
-    "PyDict_ContainsString",
-    "PyWeakref_GetRef",
-    "PyImport_AddModuleRef",
-    "PyEval_GetFrameGlobals",
-    "PyEval_GetFrameBuiltins",
-    "PySys_GetOptionalAttrString",
-    "PyUnstable_Object_IsUniquelyReferenced",
-    "PyMutex",
-    "Py_BEGIN_CRITICAL_SECTION",
-    "Py_BEGIN_CRITICAL_SECTION2",
-];
 
 /// Asks each function for what the native one gives.
 const EXTENSION: &str = include_str!("compat/conventions.c");
@@ -116,14 +95,20 @@ fn holds(includes: &str, files: &[(&str, &str)]) {
 
 #[test]
 fn the_header_keeps_the_conventions_of_the_native_functions() {
-    let own = header(&FUNCTIONS.iter().copied().collect(), style(None, false));
+    let own = header(
+        &COMPAT_FUNCTIONS.iter().copied().collect(),
+        style(None, false),
+    );
     holds("#include \"pyapi_compat.h\"\n", &[("pyapi_compat.h", &own)]);
 }
 
 #[test]
 fn it_compiles_for_newer_pythons_with_the_gil_and_without() {
     let folder = tempfile::tempdir().unwrap();
-    let own = header(&FUNCTIONS.iter().copied().collect(), style(None, false));
+    let own = header(
+        &COMPAT_FUNCTIONS.iter().copied().collect(),
+        style(None, false),
+    );
     fs::write(folder.path().join("pyapi_compat.h"), own).unwrap();
     let code = "#include \"pyapi_compat.h\"\n".to_owned() + EXTENSION;
     fs::write(folder.path().join("m.c"), code).unwrap();
@@ -135,7 +120,7 @@ fn it_compiles_for_newer_pythons_with_the_gil_and_without() {
 
 #[test]
 fn it_stands_beside_older_and_newer_copies_of_the_full_header() {
-    let all: BTreeSet<&str> = FUNCTIONS.iter().copied().collect();
+    let all: BTreeSet<&str> = COMPAT_FUNCTIONS.iter().copied().collect();
     let (old, new): (BTreeSet<&str>, _) = (["Py_NewRef", "Py_XNewRef"].into(), all.clone());
     let lacked = &all - &old;
     let own = header(&lacked, style(Some("pythoncapi_compat.h"), false));
@@ -167,7 +152,10 @@ fn headers_with_gil(folder: &Path) -> PathBuf {
 #[test]
 fn headers_of_3_13_make_a_library_for_the_limited_api_of_3_9() {
     let folder = tempfile::tempdir().unwrap();
-    let own = header(&FUNCTIONS.iter().copied().collect(), style(None, true));
+    let own = header(
+        &COMPAT_FUNCTIONS.iter().copied().collect(),
+        style(None, true),
+    );
     fs::write(folder.path().join("pyapi_compat.h"), own).unwrap();
     let source = "#include \"pyapi_compat.h\"\n".to_owned() + EXTENSION;
     fs::write(folder.path().join("m.c"), source).unwrap();
@@ -191,7 +179,7 @@ fn headers_of_3_13_make_a_library_for_the_limited_api_of_3_9() {
     let symbols = String::from_utf8(symbols.stdout).unwrap();
     let newer: Vec<&str> = symbols
         .split_whitespace()
-        .filter(|word| FUNCTIONS.contains(word) || word.starts_with("PyCriticalSection"))
+        .filter(|word| COMPAT_FUNCTIONS.contains(word) || word.starts_with("PyCriticalSection"))
         .collect();
     assert_eq!(newer, [""; 0]);
     run(Command::new("python3")

@@ -2,8 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod support;
+
 use std::fs;
 use std::process::Command;
+
+use support::snapshots;
 
 const CODE: &str = "#include <Python.h>\n\n\
     PyObject *\nfirst(PyObject *list)\n{\n    \
@@ -43,25 +47,7 @@ fn each_setting_names_its_origin() {
     ];
     let (status, shown, _) = ungil(&[("pyproject.toml", pyproject)], &flags);
     assert_eq!(status, 0);
-    insta::assert_snapshot!(shown, @r#"
-    select = []  # default: all rules
-    ignore = ["UG101", "UG2"]  # --ignore, pyproject.toml:6
-    exclude = []  # default
-    unsafe-fixes = false  # default
-    build-files = false  # default
-    min-python = "3.10"  # requires-python in pyproject.toml
-    compat = "none"  # --compat
-    compat-header = ""  # default
-    compat-name = "pyapi_compat.h"  # default
-    errors = "propagate"  # default
-    include-dirs = []  # default
-    define = ["A=1"]  # -D
-    strict = true  # pyproject.toml:7
-    thread-safe = []  # default
-
-    [per-file-ignores]  # pyproject.toml:10
-    "vendor/" = ["UG1"]
-    "#);
+    snapshots::settings("cli").bind(|| insta::assert_snapshot!("settings", shown));
 }
 
 #[test]
@@ -122,47 +108,11 @@ fn what_the_configuration_says_of_functions_is_shown_and_obeyed() {
     convert = { returns = "new" }
     give = { steals = [2] }
     "#);
-    insta::assert_snapshot!(run(&["diff", "--min-python", "3.13"]), @"
-    diff --git a/m.c b/m.c
-    index d76bbefb73ec..01cd0cded535 100644
-    --- a/m.c
-    +++ b/m.c
-    @@ -6,10 +6,13 @@ int give(void *, PyObject *);
-     PyObject *
-     f(void *queue, PyObject *list)
-     {
-    -    PyObject *item = PyList_GetItem(list, 0);
-    +    PyObject *item = PyList_GetItemRef(list, 0);
-    +    PyObject *result;
-         if (item == NULL)
-             return NULL;
-         Py_INCREF(item);
-         give(queue, item);
-    -    return convert(item);
-    +    result = convert(item);
-    +    Py_DECREF(item);
-    +    return result;
-     }
-    ");
+    snapshots::settings("cli").bind(|| {
+        insta::assert_snapshot!("diff_with_facts", run(&["diff", "--min-python", "3.13"]))
+    });
     let (_, without, _) = ungil(&[("m.c", QUEUE)], &["diff", "--min-python", "3.13"]);
-    insta::assert_snapshot!(without, @"
-        diff --git a/m.c b/m.c
-        index d76bbefb73ec..ff550a17cf20 100644
-        --- a/m.c
-        +++ b/m.c
-        @@ -6,10 +6,9 @@ int give(void *, PyObject *);
-         PyObject *
-         f(void *queue, PyObject *list)
-         {
-        -    PyObject *item = PyList_GetItem(list, 0);
-        +    PyObject *item = PyList_GetItemRef(list, 0);
-             if (item == NULL)
-                 return NULL;
-        -    Py_INCREF(item);
-             give(queue, item);
-             return convert(item);
-         }
-        ");
+    snapshots::settings("cli").bind(|| insta::assert_snapshot!("diff_without_facts", without));
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod support;
 use std::path::PathBuf;
 
 use serde_json::Value;
+use support::snapshots;
 use support::tree::Tree;
 
 const FORMATS: [&str; 9] = [
@@ -50,6 +51,21 @@ fn every_format_goes_to_a_file() {
     let mut after = tree.names();
     after.retain(|name| !before.contains(name));
     assert_eq!(after, [PathBuf::from("out")]);
+}
+
+#[test]
+fn what_people_read_of_the_example() {
+    let tree = Tree::example();
+    let outputs = [
+        ("check_full", &["check"][..]),
+        ("check_concise", &["check", "--output-format", "concise"]),
+        ("check_statistics", &["check", "--statistics"]),
+        ("diff", &["diff", "--min-python", "3.13"]),
+    ];
+    for (name, arguments) in outputs {
+        let ran = tree.ungil(arguments);
+        snapshots::settings("cli").bind(|| insta::assert_snapshot!(name, ran.text()));
+    }
 }
 
 #[test]

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
-use support::run;
 use support::tree::Tree;
+use support::{run, snapshots};
 
 const SPLITS: [&str; 4] = ["rule", "file", "function", "fix"];
 
@@ -189,61 +189,19 @@ fn a_letter_says_why() {
     tree.git(&["config", "user.email", "j@example.invalid"]);
     let ran = tree.ungil(&["diff", "--unsafe-fixes", "--format=mbox"]);
     let letters: Vec<&str> = ran.text().split("\nFrom 0000").collect();
-    insta::assert_snapshot!(letters[0].split("diff --git").next().unwrap(), @"
-    From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001
-    From: =?UTF-8?Q?=4A=C3=A9?= M <j@example.invalid>
-    Subject: [PATCH 1/6] UG101 borrowed-list-item: make safe without the GIL
-    MIME-Version: 1.0
-    Content-Type: text/plain; charset=UTF-8
-    Content-Transfer-Encoding: 8bit
-
-    Another thread can replace or remove the item between the call and its
-    use. The list was then its last owner, and the pointer dangles.
-
-    * inventory.c:17 in order_value: `PyList_GetItem` gives a borrowed
-      reference out of an argument of the caller: another thread can free it
-    * inventory.c:41 in first: `PyList_GetItem` gives a borrowed reference
-      out of an argument of the caller: another thread can free it
-    * inventory.c:69 in read_line: `PyList_GetItem` gives a borrowed
-      reference out of an argument of the caller: another thread can free it
-
-    The result was parsed again, and every reference followed along all
-    paths of its function: each new one is released, returned or given away
-    exactly once, and behaviour under the GIL is the same.
-
-    Ungil-Rule: UG101 borrowed-list-item
-    ---
-     inventory.c    | 19 +++++--
-     pyapi_compat.h | 88 ++++++++++++++++++++++++++++++++++++++++
-     2 files changed, 101 insertions(+), 6 deletions(-)
-    ");
+    snapshots::settings("cli").bind(|| {
+        insta::assert_snapshot!(
+            "letter_of_first_patch",
+            letters[0].split("diff --git").next().unwrap()
+        )
+    });
     let last = letters.last().unwrap();
-    insta::assert_snapshot!(last.split("diff --git").next().unwrap(), @"
-    000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001
-    From: =?UTF-8?Q?=4A=C3=A9?= M <j@example.invalid>
-    Subject: [PATCH 6/6] UG202 undeclared-single-phase-module: declare that modules run without the GIL
-    MIME-Version: 1.0
-    Content-Type: text/plain; charset=UTF-8
-    Content-Transfer-Encoding: 8bit
-
-    When a free-threaded Python imports such a module, it switches the GIL
-    on for the whole process and warns. `PyUnstable_Module_SetGIL` says that
-    this is not necessary.
-
-    * inventory.c:159 in PyInit_inventory: module `inventory` does not say
-      that it runs without the GIL: importing it switches the GIL on
-
-    To confirm:
-    - left to settle: 1 borrowed reference
-
-    The result was parsed again. It is correct as far as can be seen; what
-    must be confirmed stands above.
-
-    Ungil-Rule: UG202 undeclared-single-phase-module
-    ---
-     inventory.c | 3 +++
-     1 file changed, 3 insertions(+)
-    ");
+    snapshots::settings("cli").bind(|| {
+        insta::assert_snapshot!(
+            "letter_of_last_patch",
+            last.split("diff --git").next().unwrap()
+        )
+    });
 }
 
 #[test]
@@ -306,17 +264,7 @@ fn old_and_new_stand_beside_each_other() {
         view.lines().all(|line| line.chars().count() <= 80),
         "{view}"
     );
-    insta::assert_snapshot!(view, @r#"
-    m.c
-    5 | 5
-    {                                        {
-            PyObject *item = PyList_GetIt… |         PyObject *item = PyList_GetIt…
-            return PyObject_Size(item);    |         Py_ssize_t result;
-                                           |         result = PyObject_Size(item);
-                                           |         Py_XDECREF(item);
-                                           |         return result;
-    }                                        }
-    "#);
+    snapshots::settings("cli").bind(|| insta::assert_snapshot!("diff_side_by_side", view));
 }
 
 /// What `ungil` with `arguments` shows at a terminal.

@@ -5,6 +5,7 @@ mod bodies;
 mod build;
 mod config;
 mod converge;
+mod dump;
 mod imports;
 mod installed;
 mod limited;
@@ -23,6 +24,7 @@ mod workspace;
 
 pub use abi3t::{Abi3t, ModuleAbi, Obstacle, ObstacleKind, abi3t};
 pub use config::{Compat, Config, GivenHeader};
+pub use dump::{Stage, dump};
 pub use needs::{NewFile, Origin, Origins};
 pub use prove::{Bytes, open_findings, prove};
 pub use readiness::{Counted, Open, OpenKind};

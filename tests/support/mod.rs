@@ -2,11 +2,36 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod cases;
+pub(crate) mod compile;
 pub(crate) mod decided;
+pub(crate) mod snapshots;
 pub(crate) mod tree;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+/// What the generated header can stand in for.
+pub(crate) const COMPAT_FUNCTIONS: &[&str] = &[
+    "Py_NewRef",
+    "Py_XNewRef",
+    "PyErr_GetRaisedException",
+    "PyErr_SetRaisedException",
+    "PyList_GetItemRef",
+    "PyDict_GetItemRef",
+    "PyDict_GetItemStringRef",
+    "PyDict_SetDefaultRef",
+    "PyDict_ContainsString",
+    "PyWeakref_GetRef",
+    "PyImport_AddModuleRef",
+    "PyEval_GetFrameGlobals",
+    "PyEval_GetFrameBuiltins",
+    "PySys_GetOptionalAttrString",
+    "PyUnstable_Object_IsUniquelyReferenced",
+    "PyMutex",
+    "Py_BEGIN_CRITICAL_SECTION",
+    "Py_BEGIN_CRITICAL_SECTION2",
+];
 
 /// The interpreter of a free-threaded Python: `UNGIL_FT_PYTHON`, else the one that the script
 /// builds.

@@ -2,6 +2,7 @@
 
 mod compile;
 mod corpus;
+mod dump;
 mod offers;
 mod process;
 mod report;
@@ -21,11 +22,13 @@ use clap::Parser;
 )]
 enum Command {
     Corpus(corpus::Args),
+    Dump(dump::Args),
 }
 
 fn main() -> io::Result<ExitCode> {
     let done = match Command::parse() {
         Command::Corpus(args) => corpus::run(&args),
+        Command::Dump(args) => dump::run(&args),
     };
     done.or_else(|error| {
         writeln!(io::stderr(), "error: {error:#}")?;

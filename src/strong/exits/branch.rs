@@ -242,21 +242,36 @@ pub(in crate::strong) fn is_failure(scene: &Scene<'_>, stmt: StmtId, cond: ExprI
             op: UnaryOp::Not,
             operand,
         } => asks_for_exception(scene, operand) || failed(scene, stmt, operand, Found::Zero),
-        ExprKind::Binary { op, lhs, rhs } => match op {
-            BinaryOp::Equals if scene.is_null(rhs) => failed(scene, stmt, lhs, Found::Zero),
-            BinaryOp::Equals if is_minus_one(scene, rhs) => {
-                failed(scene, stmt, lhs, Found::Negative)
-            }
-            BinaryOp::Less if scene.is_null(rhs) => failed(scene, stmt, lhs, Found::Negative),
-            BinaryOp::NotEquals if scene.is_null(rhs) => failed(scene, stmt, lhs, Found::NotZero),
-            _ => false,
-        },
+        // `NULL == x` is `x == NULL`.
+        ExprKind::Binary {
+            op: op @ (BinaryOp::Equals | BinaryOp::NotEquals),
+            lhs: value,
+            rhs: other,
+        } if is_error_value(scene, value) && !is_error_value(scene, other) => {
+            is_answer(scene, stmt, op, other, value)
+        }
+        ExprKind::Binary { op, lhs, rhs } => is_answer(scene, stmt, op, lhs, rhs),
         _ => {
             let asks = scene
                 .call(cond)
                 .is_some_and(|(name, _)| name == "PyErr_Occurred");
             asks || asks_for_exception(scene, cond) || failed(scene, stmt, cond, Found::NotZero)
         }
+    }
+}
+
+fn is_error_value(scene: &Scene<'_>, value: ExprId) -> bool {
+    scene.is_null(value) || is_minus_one(scene, value)
+}
+
+/// Whether what `lhs` is compared with is what it gives with an exception.
+fn is_answer(scene: &Scene<'_>, stmt: StmtId, op: BinaryOp, lhs: ExprId, rhs: ExprId) -> bool {
+    match op {
+        BinaryOp::Equals if scene.is_null(rhs) => failed(scene, stmt, lhs, Found::Zero),
+        BinaryOp::Equals if is_minus_one(scene, rhs) => failed(scene, stmt, lhs, Found::Negative),
+        BinaryOp::Less if scene.is_null(rhs) => failed(scene, stmt, lhs, Found::Negative),
+        BinaryOp::NotEquals if scene.is_null(rhs) => failed(scene, stmt, lhs, Found::NotZero),
+        _ => false,
     }
 }
 
