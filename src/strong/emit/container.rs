@@ -11,6 +11,7 @@ use crate::capi::{OldErrors, Replacement};
 use crate::program::CallSite;
 use crate::strong::exits::exit::Failure;
 use crate::strong::given_up::Body;
+use crate::strong::pending::missed::asks_for_error;
 use crate::strong::plan::Lookup;
 
 impl Draft<'_, '_> {
@@ -67,6 +68,20 @@ impl Draft<'_, '_> {
             self.fix.assume(format!(
                 "the first argument is a dict: `{borrowed}` found nothing in other objects, and \
                  `{strong}` raises a SystemError"
+            ));
+        }
+    }
+
+    /// Notes that a slot of the list may not be filled yet: the old function gave `NULL` for it
+    /// without an exception, and the new one must not read it.
+    pub(in crate::strong) fn doubt_gaps(&mut self, lookup: &Lookup) {
+        let replacement = lookup.replacement;
+        let is_checked = replacement.reads_list() && replacement.errors == OldErrors::Raised;
+        if is_checked && asks_for_error(self.scene, lookup.call) {
+            self.fix.assume(format!(
+                "all slots of the list are filled: the function asks whether `NULL` is an error, and \
+                 `{}` crashes on an empty slot",
+                replacement.strong
             ));
         }
     }

@@ -331,6 +331,7 @@ impl Draft<'_, '_> {
         for lookup in lookups {
             self.doubt_container(lookup);
             self.doubt_dict(lookup);
+            self.doubt_gaps(lookup);
             if is_exact(self.scene, lookup.call) {
                 FUNCTIONS.iter().for_each(|name| self.compat(name));
                 continue;

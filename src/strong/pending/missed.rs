@@ -21,7 +21,9 @@ use super::worlds::{Known, Value, World, Worlds};
 use super::{Flow, Pending};
 use crate::ast::{ExprId, ExprKind, Name, StmtId, StmtKind, Tree, TypeKind, UnaryOp};
 use crate::capi::{self, OnNull, Returns};
-use crate::cfg::{Base, BlockId, Callee, Instr, InstrKind, Operand, Point, TempId, Terminator};
+use crate::cfg::{
+    Base, BlockId, Callee, Instr, InstrKind, Operand, Point, TempId, Terminator, reaches,
+};
 use crate::dataflow::{self, Analysis, Direction, NodeId};
 use crate::rule::PackageCx;
 use crate::strong::exits::branch::branches;
@@ -80,6 +82,42 @@ pub(in crate::strong) fn reads_missing(scene: &Scene<'_>, call: ExprId) -> bool 
         reads |= matches!(step, Step::Instr(instr) if missed.reads(instr, state));
     });
     solved.is_none() || reads
+}
+
+/// Whether the function, where `call` gives `NULL`, asks whether that is an error: to it `NULL` may be
+/// a slot that is not filled yet, as of a new list.
+///
+/// ```c
+/// if (PyList_GetItem(list, i) != NULL)
+///     return 0;
+/// if (PyErr_Occurred())
+///     return -1;
+/// return PyList_SetItem(list, i, make());
+/// ```
+pub(in crate::strong) fn asks_for_error(scene: &Scene<'_>, call: ExprId) -> bool {
+    let Some(missed) = Missed::new(scene, call, NULL) else {
+        return false;
+    };
+    let is_question = |instr: &Instr| match &instr.kind {
+        InstrKind::Call { callee, .. } => callee.name() == Some("PyErr_Occurred"),
+        _ => false,
+    };
+    let calls = scene
+        .cfg
+        .steps()
+        .filter(|(_, instr)| matches!(instr.kind, InstrKind::Call { .. }));
+    let (questions, others): (Vec<_>, Vec<_>) = calls.partition(|(_, instr)| is_question(instr));
+    // What another call has raised may be meant.
+    let others: Vec<Point> = others.into_iter().map(|(point, _)| point).collect();
+    let mut asked = questions.into_iter().map(|(point, _)| point);
+    if !asked.any(|point| reaches(scene.cfg, missed.call.next(), point, &others)) {
+        return false;
+    }
+    let mut asks = false;
+    let solved = missed.visit(|step, _| {
+        asks |= matches!(step, Step::Instr(instr) if is_question(instr));
+    });
+    solved.is_none() || asks
 }
 
 /// Whether the function, where `call` finds nothing, counts a reference to that without a test.

@@ -80,13 +80,18 @@ impl View<'_> {
                 || capi::effects(name).is_some_and(|it| it.returns == Returns::New)
         };
         let is_value = act.writes && lasting.iter().all(|it| !it.puts_object());
-        let is_outside = |it: &Lasting| {
-            let is_held_here = |local: LocalId| {
-                let variable = self.tree.local(local);
-                variable.is_automatic() && !variable.is_param && variable.ty.pointee().is_none()
+        let args = self.tree.call(act.expr).map_or(&[][..], |(_, args)| args);
+        let is_held_here = |local: LocalId| {
+            let variable = self.tree.local(local);
+            let is_value = || variable.ty.pointee().is_none();
+            // `PyUnicode_Append(&text, item)`
+            let by_address = || {
+                args.iter()
+                    .any(|&arg| self.tree.as_address(arg) == Some(local))
             };
-            it.stays() && !it.variable().is_some_and(is_held_here)
+            variable.is_automatic() && !variable.is_param && (is_value() || by_address())
         };
+        let is_outside = |it: &Lasting| it.stays() && !it.variable().is_some_and(is_held_here);
         let is_new = self
             .changed
             .is_inserted(self.tree.expr(act.expr).range.start);
