@@ -68,13 +68,14 @@ pub use instr::{Callee, Instr, InstrKind, Op, Source};
 pub use liveness::{Liveness, Outs, Part};
 pub use loops::{Loop, Loops};
 pub use operand::{Base, Operand, Place, Projection, TempId};
-pub use reach::reaches;
+pub use reach::{Reach, reaches};
 pub use temps::LiveTemps;
 pub use terminator::{CaseLabel, Comparison, Condition, Terminator};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
+use fixedbitset::FixedBitSet;
 use rustc_hash::FxHashSet;
 
 use crate::ast::{ExprId, LocalId, StmtId};
@@ -159,6 +160,8 @@ pub struct Cfg {
     stmts: Vec<StmtPoints>,
     /// When first asked for.
     addressed: OnceLock<Vec<LocalId>>,
+    /// The same for what lies ahead of each block.
+    reach: OnceLock<Vec<FixedBitSet>>,
 }
 
 /// Where a statement begins and completes.
@@ -195,6 +198,7 @@ impl Cfg {
             calls,
             stmts,
             addressed: OnceLock::new(),
+            reach: OnceLock::new(),
         };
         for block in cfg.reverse_post_order() {
             cfg.reachable[block.index()] = true;

@@ -62,7 +62,7 @@ pub fn families(program: &Program<'_>, calls: &CallIndex) -> Vec<Family> {
     let mut followed = follow(program);
     let mut vertices = vertices(program, &mut followed);
     let marks = Marks::new(calls, &followed);
-    let takers = takers(&vertices);
+    let takers = takers(&followed.graph, &vertices);
     let mut groups = Groups::new(vertices.len());
     let mut facts = Vec::new();
     let mut pairs = BTreeSet::new();
@@ -71,7 +71,7 @@ pub fn families(program: &Program<'_>, calls: &CallIndex) -> Vec<Family> {
         for &node in &vertex.given {
             for reached in followed.graph.reached(node) {
                 marks.given(reached, &mut fact, &mut vertex.member);
-                for &taker in takers.get(&reached).into_iter().flatten() {
+                for &taker in &takers[reached.index()] {
                     groups.join(at, taker);
                     pairs.insert((at, taker));
                 }
@@ -103,11 +103,11 @@ pub fn families(program: &Program<'_>, calls: &CallIndex) -> Vec<Family> {
 }
 
 /// The calls that take what a holder holds, by holder.
-fn takers(vertices: &[Vertex]) -> BTreeMap<Node, Vec<usize>> {
-    let mut takers: BTreeMap<Node, Vec<usize>> = BTreeMap::new();
+fn takers(graph: &Graph, vertices: &[Vertex]) -> Vec<Vec<usize>> {
+    let mut takers = vec![Vec::new(); graph.len()];
     for (at, vertex) in vertices.iter().enumerate() {
         for node in &vertex.taken {
-            takers.entry(*node).or_default().push(at);
+            takers[node.index()].push(at);
         }
     }
     takers
@@ -164,16 +164,16 @@ impl Groups {
 }
 
 /// What is known of each holder.
-struct Marks(BTreeMap<Node, Vec<Mark>>);
+struct Marks(Vec<Vec<Mark>>);
 
 impl Marks {
     fn new(calls: &CallIndex, followed: &Followed) -> Self {
-        let mut marks: BTreeMap<Node, Vec<Mark>> = BTreeMap::new();
+        let mut marks = vec![Vec::new(); followed.graph.len()];
         for (node, mark) in &followed.marks {
-            marks.entry(*node).or_default().push(mark.clone());
+            marks[node.index()].push(mark.clone());
         }
         for (name, node) in in_gaps(calls, &followed.graph) {
-            let of_node = marks.entry(node).or_default();
+            let of_node = &mut marks[node.index()];
             let what = match calls.unread_by(&name) {
                 Some(file) => format!("`{}`, which was not read, names `{name}`", file.display()),
                 None => format!("code that was not understood names `{name}`"),
@@ -186,7 +186,7 @@ impl Marks {
 
     /// Memory that `member` gives gets to `node`.
     fn given(&self, node: Node, family: &mut Family, member: &mut Member) {
-        for mark in self.0.get(&node).into_iter().flatten() {
+        for mark in &self.0[node.index()] {
             match mark {
                 Mark::Object => family.makes_objects = true,
                 Mark::Made(by) => member.made_by = Some(by.clone()),
@@ -198,7 +198,7 @@ impl Marks {
 
     /// What `node` holds gets to `member`, which takes it.
     fn taken(&self, node: Node, family: &mut Family, member: &mut Member) {
-        for mark in self.0.get(&node).into_iter().flatten() {
+        for mark in &self.0[node.index()] {
             match mark {
                 Mark::Object => family.takes_objects = true,
                 Mark::Comes => member.comes = true,

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub(super) struct Node(u32);
 
 impl Node {
-    fn index(self) -> usize {
+    pub(super) fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -43,6 +43,11 @@ pub(super) struct Graph {
 }
 
 impl Graph {
+    /// How many holders there are.
+    pub(super) fn len(&self) -> usize {
+        self.parents.len()
+    }
+
     /// A holder that no name leads to: the result of a call.
     pub(super) fn fresh(&mut self) -> Node {
         let number = u32::try_from(self.parents.len()).expect("programs have fewer expressions");

@@ -1,10 +1,9 @@
 //! Who calls which function, and whose address is taken.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Program, Unread, UnreadUsers};
 use crate::ast::{ExprId, ExprKind, Name, Tree};
@@ -14,7 +13,7 @@ use crate::ast::{ExprId, ExprKind, Name, Tree};
 pub struct ItemId(pub u32);
 
 /// A call by name in some item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallSite {
     /// The item it stands in.
     pub item: ItemId,
@@ -25,13 +24,15 @@ pub struct CallSite {
 /// All calls by name in the parsed items.
 #[derive(Debug, Default)]
 pub struct CallIndex {
-    calls: BTreeMap<Box<str>, Vec<CallSite>>,
+    calls: FxHashMap<Box<str>, Vec<CallSite>>,
+    /// The keys of `calls`, in order.
+    called: Vec<Box<str>>,
     /// Where each name first stands other than as what is called.
-    mentioned: BTreeMap<Box<str>, CallSite>,
+    mentioned: FxHashMap<Box<str>, CallSite>,
     /// Words of text that was not understood, and the index of the first such text.
-    not_understood: BTreeMap<Box<str>, usize>,
+    not_understood: FxHashMap<Box<str>, usize>,
     /// Functions that were not understood in all of their variants.
-    broken: BTreeSet<Box<str>>,
+    broken: FxHashSet<Box<str>>,
     /// Names of functions all of whose definitions are `static`.
     statics: FxHashSet<Box<str>>,
     /// Words of files that nobody analyses.
@@ -62,6 +63,8 @@ impl CallIndex {
                 index.add(ItemId(at), tree);
             }
         }
+        index.called = index.calls.keys().cloned().collect();
+        index.called.sort_unstable();
         for (at, gap) in program.gaps.iter().enumerate() {
             let text = program.files.get(gap.file).text(gap.span);
             index.broken.extend(gap.function.as_deref().map(Box::from));
@@ -80,7 +83,7 @@ impl CallIndex {
 
     /// The names of all that is called, in order.
     pub fn called(&self) -> impl Iterator<Item = &str> {
-        self.calls.keys().map(|name| &**name)
+        self.called.iter().map(|name| &**name)
     }
 
     /// Whether the function of this name stands somewhere without being called, in a method table
@@ -150,7 +153,7 @@ impl CallIndex {
 
     /// The order of the arena is source order.
     fn add(&mut self, item: ItemId, tree: &Tree) {
-        let mut callees = BTreeSet::new();
+        let mut callees = FxHashSet::default();
         for (at, expr) in (0u32..).zip(&tree.exprs) {
             let ExprKind::Call { callee, .. } = &expr.kind else {
                 continue;
@@ -160,16 +163,19 @@ impl CallIndex {
             };
             callees.insert(*callee);
             let expr = ExprId(at);
-            let sites = self.calls.entry(name.into()).or_default();
-            sites.push(CallSite { item, expr });
+            let site = CallSite { item, expr };
+            match self.calls.get_mut(name) {
+                Some(sites) => sites.push(site),
+                None => drop(self.calls.insert(name.into(), vec![site])),
+            }
         }
         for (at, expr) in (0u32..).zip(&tree.exprs) {
             if let ExprKind::Name(Name::Global(name)) = &expr.kind
                 && !callees.contains(&ExprId(at))
+                && !self.mentioned.contains_key(name)
             {
                 let expr = ExprId(at);
-                let first = self.mentioned.entry(name.clone());
-                first.or_insert(CallSite { item, expr });
+                self.mentioned.insert(name.clone(), CallSite { item, expr });
             }
         }
     }

@@ -99,8 +99,8 @@ impl<'f> Borrow<'f> {
             block: point.block,
             index: (point.index + 1).min(block.instrs.len()),
         };
-        let mut locals = held.locals.iter();
-        used_later || locals.any(|&local| self.liveness.is_live(local, after))
+        let mut locals = held.locals();
+        used_later || locals.any(|local| self.liveness.is_live(local, after))
     }
 
     /// Whether a step after the one at `point` may use the value.
@@ -126,7 +126,7 @@ impl<'f> Borrow<'f> {
     pub(super) fn is_only_moved_after(&self, point: Point) -> bool {
         let loads = self.flow.instrs().filter(|(at, instr)| {
             matches!(&instr.kind, InstrKind::Load { place, .. }
-                if matches!(place.base, Base::Local(it) if self.held.locals.contains(&it)))
+                if matches!(place.base, Base::Local(it) if self.held.has(it)))
                 && self.flow.reaches(point, *at, &[self.site])
         });
         let mut read = loads.filter_map(|(_, instr)| instr.dst());
@@ -137,7 +137,7 @@ impl<'f> Borrow<'f> {
     /// The variables that may hold pointers: the length of a text does not end with the text.
     fn pointers(&self) -> impl Iterator<Item = LocalId> {
         let ty = |local: LocalId| &self.flow.function.tree.local(local).ty;
-        let locals = self.held.locals.iter().copied();
+        let locals = self.held.locals();
         locals.filter(move |&local| !ty(local).is_number())
     }
 
@@ -195,7 +195,7 @@ impl<'f> Borrow<'f> {
         let had_later = instrs[point.index.min(instrs.len())..]
             .iter()
             .any(|instr| instr.dst() == Some(*temp));
-        self.held.temps.contains(temp) && !had_later
+        self.held.holds(operand) && !had_later
     }
 
     fn note_uses(&mut self, cx: &Cx<'_>) {
@@ -243,7 +243,7 @@ impl<'f> Borrow<'f> {
     fn gives_address(&self, cx: &Cx<'_>, point: Point, instr: &Instr) -> bool {
         let holds = |operand: &Operand| {
             let local = address_of_local(operand);
-            local.is_some_and(|local| self.held.locals.contains(&local))
+            local.is_some_and(|local| self.held.has(local))
         };
         match &instr.kind {
             _ if point == self.site => false,

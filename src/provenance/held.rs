@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use fixedbitset::FixedBitSet;
+
 use crate::ast::{LocalId, UnaryOp};
 use crate::capi;
 use crate::cfg::{
@@ -22,8 +24,8 @@ pub(super) struct Handover {
 /// What holds the value at one point; larger than the truth, never smaller.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Held {
-    pub temps: BTreeSet<TempId>,
-    pub locals: BTreeSet<LocalId>,
+    temps: FixedBitSet,
+    locals: FixedBitSet,
     /// Parameters that point at it: `*out = value;`.
     outs: BTreeSet<usize>,
 }
@@ -31,22 +33,46 @@ pub(super) struct Held {
 impl Held {
     pub(super) fn holds(&self, operand: &Operand) -> bool {
         match operand {
-            Operand::Temp(temp) => self.temps.contains(temp),
+            Operand::Temp(temp) => self.temps.contains(temp.0 as usize),
             _ => false,
+        }
+    }
+
+    pub(super) fn has(&self, local: LocalId) -> bool {
+        self.locals.contains(local.0 as usize)
+    }
+
+    /// The variables that hold it, ascending.
+    pub(super) fn locals(&self) -> impl Iterator<Item = LocalId> {
+        let id = |at| LocalId(u32::try_from(at).expect("local ids are u32"));
+        self.locals.ones().map(id)
+    }
+
+    fn add(&mut self, temp: TempId) {
+        self.temps.grow_and_insert(temp.0 as usize);
+    }
+
+    fn add_local(&mut self, local: LocalId) {
+        self.locals.grow_and_insert(local.0 as usize);
+    }
+
+    fn remove_local(&mut self, local: LocalId) {
+        if self.has(local) {
+            self.locals.remove(local.0 as usize);
         }
     }
 
     /// Adds what `other` has; whether that is more.
     fn join(&mut self, other: &Self) -> bool {
-        let before = self.len();
-        self.temps.extend(&other.temps);
-        self.locals.extend(&other.locals);
-        self.outs.extend(&other.outs);
-        before != self.len()
-    }
-
-    fn len(&self) -> usize {
-        self.temps.len() + self.locals.len() + self.outs.len()
+        let is_more = !other.temps.is_subset(&self.temps)
+            || !other.locals.is_subset(&self.locals)
+            || !other.outs.is_subset(&self.outs);
+        if is_more {
+            self.temps.union_with(&other.temps);
+            self.locals.union_with(&other.locals);
+            self.outs.extend(&other.outs);
+        }
+        is_more
     }
 }
 
@@ -73,13 +99,13 @@ impl<'f> Spread<'f> {
             inputs: vec![Held::default(); flow.cfg.blocks.len()],
         };
         spread.note_adoptions();
-        let mut pending = vec![site.block];
-        while let Some(id) = pending.pop() {
+        let mut pending = BTreeSet::from([site.block]);
+        while let Some(id) = pending.pop_first() {
             let block = flow.cfg.block(id);
             let held = spread.run(id, block, &mut |_, _, _| {});
             for &next in &block.successors {
                 if spread.inputs[next.index()].join(&held) {
-                    pending.push(next);
+                    pending.insert(next);
                 }
             }
         }
@@ -194,11 +220,11 @@ impl<'f> Spread<'f> {
                 return self.store(place, holds, held);
             }
             InstrKind::Declare { local } => {
-                held.locals.remove(local);
+                held.remove_local(*local);
                 return;
             }
             InstrKind::Load { place, .. } => match &place.base {
-                Base::Local(local) => held.locals.contains(local),
+                Base::Local(local) => held.has(*local),
                 Base::Deref(pointer) => {
                     let out = self.flow.parameter(pointer);
                     held.holds(pointer) || out.is_some_and(|out| held.outs.contains(&out))
@@ -213,13 +239,15 @@ impl<'f> Spread<'f> {
                 let derived = is_derived(callee, args, held);
                 if derived {
                     let locals = args.iter().filter_map(address_of_local);
-                    held.locals.extend(locals);
+                    locals.for_each(|local| held.add_local(local));
                 }
                 derived && !self.flow.is_released(point)
             }
             InstrKind::ScopeEnd { .. } | InstrKind::Asm => false,
         };
-        held.temps.extend(instr.dst().filter(|_| holds));
+        if let Some(dst) = instr.dst().filter(|_| holds) {
+            held.add(dst);
+        }
     }
 
     /// Whether a variable gets what is a number, and no pointer that was cast to one:
@@ -232,8 +260,8 @@ impl<'f> Spread<'f> {
     /// A place gets the value, or another one.
     fn store(&self, place: &Place, holds: bool, held: &mut Held) {
         match (&place.base, place.as_local()) {
-            (Base::Local(local), _) if holds => drop(held.locals.insert(*local)),
-            (_, Some(local)) => drop(held.locals.remove(&local)),
+            (Base::Local(local), _) if holds => held.add_local(*local),
+            (_, Some(local)) => held.remove_local(local),
             (Base::Deref(pointer), _) if holds => held.outs.extend(self.flow.parameter(pointer)),
             _ => {}
         }
@@ -241,10 +269,13 @@ impl<'f> Spread<'f> {
 
     /// The value comes into the function.
     fn begin(&self, instr: &Instr, held: &mut Held) {
-        held.temps.extend(instr.dst().filter(|_| self.from.result));
+        if let Some(dst) = instr.dst().filter(|_| self.from.result) {
+            held.add(dst);
+        }
         if let InstrKind::Call { args, .. } = &instr.kind {
             let outs = self.from.outs.iter().filter_map(|&at| args.get(at));
-            held.locals.extend(outs.filter_map(address_of_local));
+            let locals = outs.filter_map(address_of_local);
+            locals.for_each(|local| held.add_local(local));
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashSet;
+
 use super::{Role, Roles};
 use crate::program::{Body, CallIndex, ItemId, Program, User};
 
@@ -44,7 +46,7 @@ pub fn reached_only_from<'p>(
         *entries.entry(name).or_insert(true) &= is_alone;
     }
     let callers = Callers { program, calls };
-    let mut only: BTreeSet<&str> = BTreeSet::new();
+    let mut only: FxHashSet<&str> = FxHashSet::default();
     for (name, is_entry) in &entries {
         if *is_entry && callers.of(name).all(|caller| caller == Some(name)) {
             only.insert(name);

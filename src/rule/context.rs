@@ -1,9 +1,9 @@
 //! What a rule may ask about the package.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::lifetimes::Lifetimes;
 use super::threads::Threads;
@@ -59,6 +59,10 @@ pub struct ErrorNumbers {
     pub else_zero: bool,
 }
 
+/// The numbers by which a function tells of the failure of a call in turn, none where it deals with that.
+/// An error if it comes back as if nothing had happened, which may be sure or not.
+pub type Told = Result<BTreeSet<i64>, bool>;
+
 /// What functions of a package do by what they call, by name.
 #[derive(Debug, Default)]
 pub struct ByCalls {
@@ -108,6 +112,8 @@ pub struct PackageCx<'a> {
     memory: OnceLock<Vec<Family>>,
     threads: OnceLock<Threads>,
     lifetimes: OnceLock<Lifetimes>,
+    /// By the call, and the number that says that it has failed.
+    told: Mutex<FxHashMap<(CallSite, i64), Told>>,
     /// By [`FileId`].
     styles: Vec<OnceLock<Style>>,
 }
@@ -133,6 +139,7 @@ impl<'a> PackageCx<'a> {
             memory: OnceLock::new(),
             threads: OnceLock::new(),
             lifetimes: OnceLock::new(),
+            told: Mutex::default(),
             styles: program.index.iter().map(|_| OnceLock::new()).collect(),
         }
     }
@@ -226,6 +233,19 @@ impl<'a> PackageCx<'a> {
     /// What functions ask whether something is dead.
     pub fn lifetimes(&self) -> &Lifetimes {
         self.lifetimes.get_or_init(|| Lifetimes::new(self))
+    }
+
+    /// How the function that makes a call tells of its failure, which the call says by `error`, as
+    /// `find` says if nobody has asked before.
+    pub fn told(&self, site: CallSite, error: i64, find: impl FnOnce() -> Told) -> Told {
+        let known = || self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (site, error);
+        if let Some(told) = known().get(&key).cloned() {
+            return told;
+        }
+        // Without the lock: it asks for others.
+        let told = find();
+        known().entry(key).or_insert(told).clone()
     }
 
     /// The layout of the function that stands at `place` of `file`.

@@ -15,7 +15,9 @@ mod suppression;
 mod threads;
 
 pub use check::{BuildCx, Check};
-pub use context::{ByCalls, ErrorNumbers, ErrorReturn, Errors, Exceptions, Lookups, PackageCx};
+pub use context::{
+    ByCalls, ErrorNumbers, ErrorReturn, Errors, Exceptions, Lookups, PackageCx, Told,
+};
 pub use finding::{Finding, Note, Outcome};
 pub use fingerprint::fingerprints;
 pub use fold::fold;

@@ -1,6 +1,8 @@
 //! When a function runs: while its module is made or goes away, or at any time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ast::{ExprId, ExprKind, Name, TokenRange, Tree, TypeKind};
 use crate::program::ProgramItem;
@@ -44,7 +46,7 @@ fn is_alone(role: &Role) -> bool {
 #[must_use]
 pub fn reachable<'a>(cx: &PackageCx<'a>) -> Option<BTreeSet<&'a str>> {
     let roles = cx.roles()?;
-    let mut named: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut named: FxHashMap<&str, FxHashSet<&str>> = FxHashMap::default();
     let mut open: Vec<&str> = Vec::new();
     for (item, function) in cx.program.functions() {
         let name = function.name.as_str();
@@ -68,13 +70,13 @@ pub fn reachable<'a>(cx: &PackageCx<'a>) -> Option<BTreeSet<&'a str>> {
             .keys()
             .filter(|name| cx.call_index().is_named_unread(name)),
     );
-    let mut reached = BTreeSet::new();
+    let mut reached = FxHashSet::default();
     while let Some(name) = open.pop() {
         if reached.insert(name) {
             open.extend(named.get(name).into_iter().flatten());
         }
     }
-    Some(reached)
+    Some(reached.into_iter().collect())
 }
 
 fn names(tree: &Tree) -> impl Iterator<Item = &str> {

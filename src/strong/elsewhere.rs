@@ -84,7 +84,10 @@ fn elsewhere(scene: &Scene<'_>) -> BTreeMap<Point, Elsewhere> {
         let around = around.flat_map(|it| it.branches.iter().copied());
         let around = around.filter(|branch| branch.contains(whole(conditional)));
         let locals = text.read_in_some(conditional, &around.collect::<Vec<_>>());
-        let (slot, beside) = text.behind(conditional).filter(|_| !locals.is_empty())?;
+        if locals.is_empty() {
+            return None;
+        }
+        let (slot, beside) = text.behind(conditional)?;
         let point = match slot {
             Slot::Before(stmt) => scene.cfg.before(stmt)?,
             _ => scene.cfg.after(slot.stmt()?)?,

@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use super::addressed::liveness_with_outs;
 use super::elsewhere::{Anywhere, anywhere};
 use super::emit::exact::differs;
-use super::exits::owed::Change;
+use super::exits::{begun::Ender, held::Inputs, owed::Change};
 use super::loans::Fields;
 use super::pending::Pending;
 use super::pending::entered::exceptions;
@@ -46,6 +46,9 @@ pub(super) struct Scene<'a> {
     pub(super) repeats: OnceCell<BTreeMap<ExprId, ExprId>>,
     pending: OnceCell<Pending<'a>>,
     pub(super) errno: OnceCell<Errno<'a>>,
+    /// What the variables hold where each block begins.
+    pub(super) held: OnceCell<Inputs>,
+    pub(super) enders: OnceCell<Vec<Ender<'a>>>,
     /// What the function leaves behind.
     pub(super) changes: OnceCell<Vec<Change>>,
     pointed_at: OnceCell<BTreeSet<LocalId>>,
@@ -92,6 +95,8 @@ impl<'a> Scene<'a> {
             repeats: OnceCell::new(),
             pending: OnceCell::new(),
             errno: OnceCell::new(),
+            held: OnceCell::new(),
+            enders: OnceCell::new(),
             changes: OnceCell::new(),
             pointed_at: OnceCell::new(),
             unit_types: OnceCell::new(),

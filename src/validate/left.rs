@@ -36,12 +36,15 @@ pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure
         .filter(|seed| !is_lookup(seed))
         .find_map(|seed| {
             let call = changed.call_of(&seed)?;
-            // What is wrong elsewhere as well was so before.
-            let known = old_problems(changed, call)?;
             let Report::Complete(troubles) = follow(function, &[seed], original.callees, &matters)
             else {
                 return None;
             };
+            if troubles.is_empty() {
+                return None;
+            }
+            // What is wrong elsewhere as well was so before.
+            let known = old_problems(changed, call)?;
             let wrong = troubles.iter().find(|it| !known.contains(&it.problem))?;
             let reason = describe(function, &[seed], wrong);
             Some((Some(call), Failure::Wrong(reason)))

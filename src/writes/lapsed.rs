@@ -143,6 +143,8 @@ struct Problem<'a> {
     gives_back: &'a FxHashSet<ExprId>,
     /// The variables that temporaries are read from, or are reached by.
     locals: BTreeMap<TempId, LocalId>,
+    /// The temporaries that are read in another block than the one that makes them.
+    crossing: FxHashSet<TempId>,
     /// What the places are called that are read: a field, or a variable.
     names: BTreeMap<ExprId, Box<str>>,
 }
@@ -154,6 +156,7 @@ impl<'a> Problem<'a> {
             tree,
             gives_back,
             locals: BTreeMap::new(),
+            crossing: cfg.crossing_temps(),
             names: BTreeMap::new(),
         };
         for (_, instr) in cfg.steps() {
@@ -368,6 +371,10 @@ impl Analysis for Problem<'_> {
             for instr in &self.cfg.blocks[node].instrs {
                 self.step(state, instr);
             }
+            state.from.retain(|value, _| match value {
+                Value::Local(_) => true,
+                Value::Temp(temp) => self.crossing.contains(temp),
+            });
         }
     }
 

@@ -6,6 +6,7 @@ mod jumps;
 mod long;
 mod places;
 mod points;
+mod reach;
 mod scopes;
 mod statements;
 

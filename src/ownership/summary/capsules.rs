@@ -112,7 +112,7 @@ fn unread_makers<'a>(program: &Program<'a>) -> Vec<&'a [u8]> {
 }
 
 fn has(text: &[u8], name: &[u8]) -> bool {
-    name.is_empty() || text.windows(name.len()).any(|part| part == name)
+    memchr::memmem::find(text, name).is_some()
 }
 
 fn made_by(tree: &Tree, call: ExprId) -> Option<Made> {

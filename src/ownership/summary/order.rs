@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashSet;
+
 use super::graph;
 use crate::ast::{ExprId, ExprKind, Function, LocalId, StmtKind};
 use crate::cfg::Cfg;
@@ -57,7 +59,7 @@ pub(crate) fn callees_first<'p>(program: &'p Program<'_>, names: &[&str]) -> Vec
 /// static PyObject *find(PyObject *key) { return PyDict_GetItem(cache, key); }
 /// ```
 pub(super) fn lenders<'p>(program: &'p Program<'_>, names: &[&'p str]) -> BTreeSet<&'p str> {
-    let mut known: BTreeSet<&str> = names.iter().copied().collect();
+    let mut known: FxHashSet<&str> = names.iter().copied().collect();
     let mut found = BTreeSet::new();
     loop {
         let before = found.len();
@@ -78,7 +80,7 @@ pub(super) fn lenders<'p>(program: &'p Program<'_>, names: &[&'p str]) -> BTreeS
 }
 
 /// Whether the function returns the result of a call of one of `names`, perhaps by a variable.
-fn hands_on(function: &Function, names: &BTreeSet<&str>) -> bool {
+fn hands_on(function: &Function, names: &FxHashSet<&str>) -> bool {
     let tree = &function.tree;
     let mut holders: BTreeSet<LocalId> = BTreeSet::new();
     let gives = |value: ExprId, holders: &BTreeSet<LocalId>| {

@@ -8,6 +8,8 @@
 //!     put_back(self);
 //! ```
 
+use std::cell::LazyCell;
+
 use super::beside::only_asks;
 use super::branch::is_same;
 use super::handled::raises;
@@ -30,26 +32,36 @@ pub(super) fn may_begin(
     is_asked: impl Fn(ExprId) -> bool,
 ) -> bool {
     acting(scene, instr).is_some_and(|(call, name, args)| {
-        !is_asked(call)
-            && enders(scene, start).any(|(end, with)| {
-                let mut pairs = args.iter().zip(with);
-                let is_same = name == end && pairs.all(|(&one, &other)| is_same(scene, one, other));
-                let is_unseen = || is_unknown(name) && is_unknown(end);
-                // `UNPROTECT(1)` ends what `PROTECT` began.
-                let is_one = || match begun_by(scene, end) {
-                    Some(begin) => begin == name,
-                    None => is_unseen() && is_about_all(scene, args, with),
-                };
-                !is_same && (shares(scene, args, with) || is_pair(name, end) || is_one())
-            })
+        let own = LazyCell::new(|| origins(scene, args));
+        let may_be_ended_by = |ender: &Ender<'_>| {
+            let (end, with) = (ender.name, ender.args);
+            let mut pairs = args.iter().zip(with);
+            let is_same = name == end && pairs.all(|(&one, &other)| is_same(scene, one, other));
+            let is_unseen = || is_unknown(name) && is_unknown(end);
+            // `UNPROTECT(1)` ends what `PROTECT` began.
+            let is_one = || match begun_by(scene, end) {
+                Some(begin) => begin == name,
+                None => is_unseen() && is_about_all(scene, args, with),
+            };
+            let is_about_nothing = args.is_empty() && with.is_empty();
+            let shares = is_about_nothing || share(scene, &own, &ender.origins);
+            !is_same && (shares || is_pair(name, end) || is_one())
+        };
+        let mut behind = enders(scene)
+            .iter()
+            .filter(|it| is_behind(scene, it.call, start));
+        !is_asked(call) && behind.any(may_be_ended_by)
     })
 }
 
 /// Whether a step is a call that does what is done from `start` on.
 pub(super) fn ends_again(scene: &Scene<'_>, instr: &Instr, start: Point) -> bool {
     acting(scene, instr).is_some_and(|(_, name, args)| {
-        enders(scene, start)
-            .any(|(end, with)| end == name && (args.is_empty() || shares(scene, args, with)))
+        let own = LazyCell::new(|| origins(scene, args));
+        let mut same = enders(scene).iter().filter(|it| it.name == name);
+        same.any(|it| {
+            (args.is_empty() || share(scene, &own, &it.origins)) && is_behind(scene, it.call, start)
+        })
     })
 }
 
@@ -63,13 +75,28 @@ fn acting<'s>(scene: &'s Scene<'_>, instr: &Instr) -> Option<(ExprId, &'s str, &
     (!is_plain).then_some((call, name, args))
 }
 
-/// The calls from `start` on that may end something. References and memory are followed elsewhere.
-fn enders<'s>(scene: &'s Scene<'_>, start: Point) -> impl Iterator<Item = (&'s str, &'s [ExprId])> {
-    scene.tree.calls().filter_map(move |(call, _)| {
+/// A call that may end something.
+pub(in crate::strong) struct Ender<'a> {
+    call: ExprId,
+    name: &'a str,
+    args: &'a [ExprId],
+    /// Of its arguments.
+    origins: Vec<ExprId>,
+}
+
+/// The calls that may end something. References and memory are followed elsewhere.
+fn enders<'s, 'a>(scene: &'s Scene<'a>) -> &'s [Ender<'a>] {
+    let ender = |(call, _)| {
         let (name, args) = scene.call(call)?;
-        (!is_called(scene, call) && may_end(scene, name, args) && is_behind(scene, call, start))
-            .then_some((name, args))
-    })
+        (!is_called(scene, call) && may_end(scene, name, args)).then(|| Ender {
+            call,
+            name,
+            args,
+            origins: origins(scene, args),
+        })
+    };
+    let find = || scene.tree.calls().filter_map(ender).collect();
+    scene.enders.get_or_init(find)
 }
 
 /// Whether a call only says which function another one calls: `F(PyList_GetItem)(list, i)`.
@@ -116,11 +143,14 @@ pub(super) fn is_unknown(name: &str) -> bool {
 
 /// Whether two calls get something of the same variable, by any name, or both get nothing.
 pub(super) fn shares(scene: &Scene<'_>, one: &[ExprId], other: &[ExprId]) -> bool {
-    let (of_one, of_other) = (origins(scene, one), origins(scene, other));
-    let mut pairs = of_one
-        .iter()
-        .flat_map(|&one| of_other.iter().map(move |&other| (one, other)));
-    one.is_empty() && other.is_empty() || pairs.any(|(one, other)| is_same(scene, one, other))
+    let origins = |args| origins(scene, args);
+    one.is_empty() && other.is_empty() || share(scene, &origins(one), &origins(other))
+}
+
+/// Whether one of some names is one of others.
+fn share(scene: &Scene<'_>, ones: &[ExprId], others: &[ExprId]) -> bool {
+    let mut ones = ones.iter();
+    ones.any(|&one| others.iter().any(|&other| is_same(scene, one, other)))
 }
 
 /// Whether one of two calls gets nothing that says what it works on, and the other one nothing but

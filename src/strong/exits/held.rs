@@ -17,8 +17,8 @@ use super::state::{Contents, ERROR, GIVEN, GONE, NULL, OTHER, OWNED, State, UNSE
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
 use crate::capi::{self, OutKind, Returns};
 use crate::cfg::{
-    Base, BlockId, Callee, Comparison, Condition, Instr, InstrKind, Operand, Place, Point, Source,
-    Terminator,
+    Base, BlockId, Callee, Cfg, Comparison, Condition, Instr, InstrKind, Operand, Place, Point,
+    Source, Terminator,
 };
 use crate::strong::follow::counts::{Effect, effect};
 use crate::strong::follow::web::assigned;
@@ -28,23 +28,23 @@ use crate::strong::types::is_number;
 /// The contents of variables at all points of a function.
 pub(in crate::strong) struct Held<'s, 'a> {
     scene: &'s Scene<'a>,
-    inputs: BTreeMap<BlockId, State>,
+    inputs: &'s Inputs,
 }
+
+/// The states in which blocks begin, as far as paths lead to them.
+pub(in crate::strong) type Inputs = BTreeMap<BlockId, State>;
 
 impl<'s, 'a> Held<'s, 'a> {
     pub(in crate::strong) fn new(scene: &'s Scene<'a>) -> Self {
-        let locals = (0u32..).zip(&scene.tree.locals);
-        let contents = locals.map(|(at, local)| match local.is_param {
-            true => on_entry(scene, LocalId(at)),
-            false => UNSET,
+        let inputs = scene.held.get_or_init(|| {
+            let locals = (0u32..).zip(&scene.tree.locals);
+            let contents = locals.map(|(at, local)| match local.is_param {
+                true => on_entry(scene, LocalId(at)),
+                false => UNSET,
+            });
+            solve(scene, Cfg::ENTRY, State::new(contents.collect()))
         });
-        let start = State::new(contents.collect());
-        let entry = scene.cfg.reverse_post_order().first().copied();
-        let inputs = entry.map(|entry| solve(scene, entry, start));
-        Self {
-            scene,
-            inputs: inputs.unwrap_or_default(),
-        }
+        Self { scene, inputs }
     }
 
     /// The state in front of the step at `point`; `None` if no path leads there.
@@ -118,7 +118,7 @@ fn gives_error(scene: &Scene<'_>, error: ErrorValue, stmt: StmtId, state: &State
 }
 
 /// The states at the starts of all blocks that are reached from `start`.
-fn solve(scene: &Scene<'_>, start: BlockId, state: State) -> BTreeMap<BlockId, State> {
+fn solve(scene: &Scene<'_>, start: BlockId, state: State) -> Inputs {
     let mut inputs = BTreeMap::from([(start, state)]);
     let mut dirty = BTreeSet::from([start]);
     while let Some(block) = dirty.pop_first() {

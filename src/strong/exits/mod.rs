@@ -3,7 +3,7 @@
 //! An exit is taken over from the function itself, if it is right there too: it releases all that
 //! the function owns at the call, and returns an error. Else it is made of the same parts.
 
-mod begun;
+pub(super) mod begun;
 mod below;
 mod beside;
 mod between;
@@ -19,7 +19,7 @@ pub(super) mod failing;
 mod filled;
 mod guarded;
 mod handled;
-mod held;
+pub(super) mod held;
 pub(super) mod joined;
 mod kept_apart;
 mod later;

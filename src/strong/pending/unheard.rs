@@ -9,13 +9,14 @@
 //! ctx = find(table, current_id());              /* nor does this one ask what 0 means */
 //! ```
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use super::missed::{Missed, NULL, Step, Tells, tells};
-use crate::ast::Function;
+use crate::ast::{ExprId, Function};
 use crate::cfg::Terminator;
 use crate::program::{CallSite, is_namesake};
-use crate::rule::PackageCx;
+use crate::rule::{PackageCx, Told};
 use crate::source::FileId;
 use crate::strong::exits::branch::branches;
 use crate::strong::exits::error_value::ErrorValue;
@@ -50,22 +51,16 @@ fn unheard_of<'a>(
     if !seen.insert((&function.name, error)) {
         return None;
     }
+    let sites = cx.calls_to(&function.name);
+    let by_caller = sites.chunk_by(|one, other| one.item == other.item);
+    let meant = by_caller.filter(|sites| !is_namesake(cx.program, sites[0], &function.name, unit));
+    first_sure(meant.map(|sites| unheard_by(cx, sites, error, seen)))
+}
+
+/// The first of which it is sure, else the first.
+fn first_sure(found: impl Iterator<Item = Option<Unheard>>) -> Option<Unheard> {
     let mut unsure = None;
-    for &site in cx.calls_to(&function.name) {
-        let Some(caller) = cx.function(site.item) else {
-            continue;
-        };
-        if is_namesake(cx.program, site, &function.name, unit) {
-            continue;
-        }
-        let found = match told(cx, caller, site, error) {
-            Ok(told) => {
-                let mut told = told.into_iter();
-                let caller = (caller, cx.item(site.item).unit);
-                told.find_map(|error| unheard_of(cx, caller, error, seen))
-            }
-            Err(is_sure) => Some(Unheard { site, is_sure }),
-        };
+    for found in found {
         if found.is_some_and(|it| it.is_sure) {
             return found;
         }
@@ -74,20 +69,41 @@ fn unheard_of<'a>(
     unsure
 }
 
-/// The numbers by which `caller` tells of the failure in turn, none where it deals with that.
-///
-/// # Errors
-/// It comes back as if nothing had happened, which may be sure or not.
-fn told(
-    cx: &PackageCx<'_>,
-    caller: &Function,
-    site: CallSite,
+/// The same for `sites`, the calls that one function makes: what is asked of it is found once for all
+/// of them.
+fn unheard_by<'a>(
+    cx: &'a PackageCx<'a>,
+    sites: &'a [CallSite],
     error: i64,
-) -> Result<BTreeSet<i64>, bool> {
-    let cfg = graph(caller);
-    let scene = Scene::new(cx, site.item, caller, &cfg).ok_or(false)?;
-    let missed = Missed::new(&scene, site.expr, error).ok_or(false)?;
-    let own = ErrorValue::of(&scene, &branches(&scene));
+    seen: &mut BTreeSet<(&'a str, i64)>,
+) -> Option<Unheard> {
+    let item = sites.first()?.item;
+    let caller = cx.function(item)?;
+    let cfg = LazyCell::new(|| graph(caller));
+    let telling = LazyCell::new(|| {
+        let scene = Scene::new(cx, item, caller, &cfg)?;
+        let own = ErrorValue::of(&scene, &branches(&scene));
+        Some((scene, own))
+    });
+    first_sure(sites.iter().map(|&site| {
+        let told = cx.told(site, error, || {
+            let (scene, own) = telling.as_ref().ok_or(false)?;
+            told(scene, *own, site.expr, error)
+        });
+        match told {
+            Ok(told) => {
+                let caller = (caller, cx.item(item).unit);
+                let mut told = told.into_iter();
+                told.find_map(|error| unheard_of(cx, caller, error, seen))
+            }
+            Err(is_sure) => Some(Unheard { site, is_sure }),
+        }
+    }))
+}
+
+/// How the function of `scene`, whose error is `own`, tells in turn that `call` has failed.
+fn told(scene: &Scene<'_>, own: ErrorValue, call: ExprId, error: i64) -> Told {
+    let missed = Missed::new(scene, call, error).ok_or(false)?;
     let mut told = BTreeSet::new();
     let mut all = Tells::Yes;
     let solved = missed.visit(|step, state| {
@@ -106,8 +122,8 @@ fn told(
         if value.as_ref().is_some_and(|it| missed.gives(state, it)) {
             told.insert(error);
         } else {
-            all = all.max(tells(&scene, own, end, state));
-            told.extend(own.as_number().filter(|_| !caller.ret.is_void()));
+            all = all.max(tells(scene, own, end, state));
+            told.extend(own.as_number().filter(|_| !scene.function.ret.is_void()));
         }
     });
     solved.ok_or(false)?;

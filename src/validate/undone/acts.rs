@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
+
 use super::super::changed::Changed;
 use super::telling::{is_made_here, only_tells};
 
@@ -17,10 +19,10 @@ pub(super) struct Act {
     pub(super) expr: ExprId,
     pub(super) stmt: StmtId,
     pub(super) point: Point,
-    /// The words of the call, or of the place.
-    pub(super) key: String,
-    /// The words of the whole.
-    pub(super) text: String,
+    /// The call, or the place, as it is spelt: equal for those that are spelt the same.
+    pub(super) key: Key,
+    /// The arguments of a call that are places, and were there before.
+    pub(super) places: Vec<ExprId>,
     /// Whether it is a write.
     pub(super) writes: bool,
     /// Whether it may undo something: nothing looks at the result of the call, which does more than
@@ -29,6 +31,21 @@ pub(super) struct Act {
     /// Whether it is a call that does more than to tell of an error, and something looks at its
     /// result: `if (PyDict_DelItem(memo, id) < 0)`.
     pub(super) is_looked_at: bool,
+}
+
+/// Names what an act does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Key(usize);
+
+/// The words of what acts do.
+#[derive(Default)]
+struct Keys(FxHashMap<String, Key>);
+
+impl Keys {
+    fn of(&mut self, words: String) -> Key {
+        let next = Key(self.0.len());
+        *self.0.entry(words).or_insert(next)
+    }
 }
 
 /// All that the function does, in the order of the expressions.
@@ -42,6 +59,7 @@ pub(super) fn acts(
     let ignored = ignored(tree);
     let stores = stores(cfg);
     let words = |expr: ExprId| words(changed, files, expr);
+    let mut keys = Keys::default();
     let act = |expr: ExprId| {
         let stmt = nesting.stmt_of(expr)?;
         let place = tree
@@ -52,8 +70,8 @@ pub(super) fn acts(
                 expr,
                 stmt,
                 point: *stores.get(&expr)?,
-                key: format!("= {}", words(place)),
-                text: words(expr),
+                key: keys.of(format!("= {}", words(place))),
+                places: Vec::new(),
                 writes: true,
                 may_undo: !(!is_outside(tree, place) && !is_errno(tree, place)
                     || is_own_memory(tree, place)
@@ -75,17 +93,53 @@ pub(super) fn acts(
             expr,
             stmt,
             point: cfg.call(expr)?,
-            key: match is_returned(tree, stmt, expr) {
+            key: keys.of(match is_returned(tree, stmt, expr) {
                 true => without_numbers(&one_name(&words(expr))),
                 false => one_name(&words(expr)),
-            },
-            text: words(expr),
+            }),
+            places: places(changed, expr),
             writes: false,
             may_undo: acts && ignored.contains(&expr),
             is_looked_at: acts && !ignored.contains(&expr),
         })
     };
     tree.expr_ids().filter_map(act).collect()
+}
+
+/// The arguments of a call that are places, without casts and `&`; none of a variable that came in.
+fn places(changed: Changed<'_>, call: ExprId) -> Vec<ExprId> {
+    let tree = &changed.function.tree;
+    let place = |mut arg: ExprId| loop {
+        match tree.expr(arg).kind {
+            ExprKind::Cast { operand, .. }
+            | ExprKind::Unary {
+                op: UnaryOp::AddressOf,
+                operand,
+            } => arg = operand,
+            ExprKind::Name(_)
+            | ExprKind::Member { .. }
+            | ExprKind::Index { .. }
+            | ExprKind::Unary {
+                op: UnaryOp::Deref, ..
+            } => {
+                let mut roots = roots(tree, arg).into_iter();
+                let is_added = roots.any(|root| is_added(changed, root));
+                return (!is_added && !tree.is_null(arg)).then_some(arg);
+            }
+            _ => return None,
+        }
+    };
+    match &tree.expr(call).kind {
+        ExprKind::Call { args, .. } => args.iter().filter_map(|&arg| place(arg)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a variable came in with the change, for what stood in its place: `give(value)` was
+/// `give(PySys_GetObject("stdout"))`.
+pub(super) fn is_added(changed: Changed<'_>, local: LocalId) -> bool {
+    let name = changed.function.tree.local(local).name_range;
+    changed.is_inserted(name.start)
 }
 
 /// Whether a function takes the exception that is pending, or puts one back.

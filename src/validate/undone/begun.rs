@@ -1,9 +1,10 @@
 //! Whether something that an exit undoes has begun at a lookup.
 
 use super::View;
-use super::acts::{Act, is_array, roots, words};
+use super::acts::{self, Act, is_array, roots};
+use super::spelling::Spelling;
 use super::ways::Exit;
-use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, LocalId, StmtId};
 use crate::cfg::{Base, InstrKind, Operand, Place, Point, Source, reaches};
 
 impl View<'_> {
@@ -36,8 +37,7 @@ impl View<'_> {
     /// Whether a variable came in with the change, for what stood in its place: `give(value)` was
     /// `give(PySys_GetObject("stdout"))`.
     pub(super) fn is_added(&self, local: LocalId) -> bool {
-        let name = self.tree.local(local).name_range;
-        self.changed.is_inserted(name.start)
+        acts::is_added(self.changed, local)
     }
 
     /// Whether a variable only names what the caller passed in.
@@ -95,10 +95,13 @@ impl View<'_> {
     /// What may begin what `act` undoes, by what it works on: another write of the place, a call
     /// with one of the arguments, a write of a place that is released: `*out = v`.
     fn partners<'s>(&'s self, act: &'s Act) -> impl Iterator<Item = &'s Act> {
-        let args = self.arguments(act);
+        let args: Vec<Spelling<'_>> = self.arguments(act).collect();
         self.acts.iter().filter(move |other| match act.writes {
             true if other.writes => {
-                let is_other = || other.text != act.text || self.tree.toggles(act.expr);
+                let is_other = || {
+                    self.spelling(other.expr) != self.spelling(act.expr)
+                        || self.tree.toggles(act.expr)
+                };
                 other.key == act.key && other.expr != act.expr && is_other()
             }
             true => false,
@@ -108,77 +111,38 @@ impl View<'_> {
     }
 
     /// Whether a write gives one of `args` something, where it is a place of others.
-    pub(super) fn sets_one_of(&self, write: &Act, args: &[String]) -> bool {
+    pub(super) fn sets_one_of(&self, write: &Act, args: &[Spelling<'_>]) -> bool {
         let ExprKind::Assign { lhs, rhs, .. } = self.tree.expr(write.expr).kind else {
             return false;
         };
-        let place = words(self.changed, self.files, lhs);
-        !self.tree.is_null(rhs) && args.contains(&place)
+        !self.tree.is_null(rhs) && args.contains(&self.spelling(lhs))
     }
 
     /// Whether the test of `exit` calls something with an argument of `act`.
     pub(super) fn works_on_same(&self, exit: &Exit, act: &Act) -> bool {
-        let args = self.arguments(act);
-        let mut calls = self.acts.iter().filter(|other| !other.writes);
-        calls.any(|other| {
-            let mut theirs = self.arguments(other).into_iter();
-            self.is_asked(other, exit) && theirs.any(|arg| args.contains(&arg))
+        let asked = self.asked.get(&exit.test).into_iter().flatten();
+        asked.map(|&at| &self.acts[at]).any(|other| {
+            let mut theirs = self.arguments(other);
+            theirs.any(|arg| self.arguments(act).any(|own| own == arg))
         })
-    }
-
-    /// Whether the test of `exit` makes a call: `if (begin(self) < 0) return NULL;`.
-    fn is_asked(&self, call: &Act, exit: &Exit) -> bool {
-        let StmtKind::If { cond, .. } = self.tree.stmt(exit.test).kind else {
-            return false;
-        };
-        let within = self.tree.expr(cond).range;
-        within.contains(self.tree.expr(call.expr).range)
     }
 
     /// Whether an exit goes by the result of a call.
     fn is_status(&self, call: &Act) -> bool {
-        self.old.iter().any(|exit| self.is_asked(call, exit))
+        self.old.iter().any(|exit| exit.asks(self.tree, call))
     }
 
     /// Whether a call has one of these arguments, or none like `act`.
-    fn shares(&self, other: &Act, args: &[String]) -> bool {
-        let theirs = self.arguments(other);
+    fn shares(&self, other: &Act, args: &[Spelling<'_>]) -> bool {
         match args {
-            [] => theirs.is_empty() && (other.may_undo || self.is_status(other)),
-            _ => theirs.iter().any(|arg| args.contains(arg)),
+            [] => other.places.is_empty() && (other.may_undo || self.is_status(other)),
+            _ => self.arguments(other).any(|arg| args.contains(&arg)),
         }
     }
 
-    /// The words of the arguments of a call that are places.
-    pub(super) fn arguments(&self, act: &Act) -> Vec<String> {
-        let tree = self.tree;
-        let ExprKind::Call { args, .. } = &tree.expr(act.expr).kind else {
-            return Vec::new();
-        };
-        let place = |mut arg: ExprId| loop {
-            match tree.expr(arg).kind {
-                ExprKind::Cast { operand, .. }
-                | ExprKind::Unary {
-                    op: UnaryOp::AddressOf,
-                    operand,
-                } => arg = operand,
-                ExprKind::Name(_)
-                | ExprKind::Member { .. }
-                | ExprKind::Index { .. }
-                | ExprKind::Unary {
-                    op: UnaryOp::Deref, ..
-                } => {
-                    let mut roots = roots(tree, arg).into_iter();
-                    let is_added = roots.any(|root| self.is_added(root));
-                    return (!is_added && !tree.is_null(arg)).then_some(arg);
-                }
-                _ => return None,
-            }
-        };
-        let places = args.iter().filter_map(|&arg| place(arg));
-        places
-            .map(|place| words(self.changed, self.files, place))
-            .collect()
+    /// The arguments of a call that are places.
+    pub(super) fn arguments<'s>(&'s self, act: &'s Act) -> impl Iterator<Item = Spelling<'s>> {
+        act.places.iter().map(|&place| self.spelling(place))
     }
 
     /// Whether `act` stands in the innermost loop around `exit`.

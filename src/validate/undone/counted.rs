@@ -13,7 +13,8 @@
 //! ```
 
 use super::View;
-use super::acts::{Act, words};
+use super::acts::Act;
+use super::spelling::Spelling;
 use super::ways::Exit;
 use crate::ast::{ExprId, ExprKind, StmtId, StmtKind, UnaryOp};
 use crate::cfg::reaches;
@@ -41,7 +42,7 @@ impl View<'_> {
         writes.find(|act| {
             !self.is_in_loop(act, exit)
                 && self.is_bound(act, around, cond)
-                && !done.contains(&&*act.key)
+                && !done.contains(&act.key)
                 && reaches(self.cfg, act.point.next(), exit.from, &[])
         })
     }
@@ -66,15 +67,19 @@ impl View<'_> {
         let ExprKind::Assign { op: None, lhs, rhs } = self.tree.expr(act.expr).kind else {
             return false;
         };
-        let words = |expr: ExprId| words(self.changed, self.files, expr);
         let within = self.tree.stmt(around).range;
         let changed = self.tree.exprs_in(within);
         let changed = changed.filter_map(|(expr, _)| self.tree.changed(expr));
-        let changed: Vec<String> = changed.map(words).collect();
-        let mut told = vec![words(lhs), words(self.tree.without_casts(rhs))];
+        let changed: Vec<Spelling<'_>> = changed.map(|it| self.spelling(it)).collect();
+        let mut told = vec![
+            self.spelling(lhs),
+            self.spelling(self.tree.without_casts(rhs)),
+        ];
         told.retain(|place| !changed.contains(place));
         let mut asked = self.tree.exprs_in(self.tree.expr(cond).range);
-        asked.any(|(part, it)| !matches!(it.kind, ExprKind::Int(_)) && told.contains(&words(part)))
+        asked.any(|(part, it)| {
+            !matches!(it.kind, ExprKind::Int(_)) && told.contains(&self.spelling(part))
+        })
     }
 
     /// Whether an exit leaves nothing of the exception for the callers.

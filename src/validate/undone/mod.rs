@@ -26,6 +26,7 @@ mod memory;
 mod moved;
 mod obligations;
 mod outputs;
+mod spelling;
 mod stored;
 mod taken_out;
 mod telling;
@@ -36,14 +37,17 @@ mod whole;
 
 use std::cell::OnceCell;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::Failure;
 use super::changed::Changed;
 use super::proof::graph;
 use crate::ast::{BinaryOp, ExprId, ExprKind, Nesting, StmtId, StmtKind, Tree};
-use crate::cfg::{Cfg, Liveness, Point, reaches};
+use crate::cfg::{Cfg, Liveness, Point, Reach, reaches};
 use crate::program::Lasting;
 use crate::source::{ByteSpan, FileSet};
-use acts::{Act, acts};
+use acts::{Act, Key, acts};
+use spelling::{Spelling, Spellings};
 use values::Values;
 
 use ways::{Exit, exits};
@@ -57,14 +61,18 @@ pub(super) fn failures(changed: Changed<'_>, files: &FileSet) -> Vec<(Option<Byt
         return Vec::new();
     }
     let nesting = Nesting::new(function);
+    let acts = acts(changed, files, &graph, &nesting);
     let view = View {
+        asked: asked(&function.tree, &acts, &old),
+        spellings: Spellings::new(changed, files),
         changed,
         files,
         tree: &function.tree,
         cfg: &graph,
         liveness: Liveness::new(&graph, function.tree.locals.len()),
-        acts: acts(changed, files, &graph, &nesting),
+        acts,
         lasting: OnceCell::new(),
+        moves: OnceCell::new(),
         values: OnceCell::new(),
         nesting,
         new,
@@ -89,6 +97,11 @@ struct View<'a> {
     liveness: Liveness<'a>,
     nesting: Nesting,
     acts: Vec<Act>,
+    spellings: Spellings,
+    /// The calls in the test of each exit that the function had, by that test; as in `acts`.
+    asked: FxHashMap<StmtId, Vec<usize>>,
+    /// The acts that free or move memory, with its place; as in `acts`.
+    moves: OnceCell<Vec<(usize, ExprId)>>,
     /// What each of them leaves behind.
     lasting: OnceCell<Vec<Vec<Lasting>>>,
     values: OnceCell<Values<'a>>,
@@ -96,10 +109,20 @@ struct View<'a> {
     old: Vec<Exit>,
 }
 
+/// The calls in the tests of `exits`, as numbers of `acts`.
+fn asked(tree: &Tree, acts: &[Act], exits: &[Exit]) -> FxHashMap<StmtId, Vec<usize>> {
+    let asked = |exit: &Exit| {
+        let calls = acts.iter().enumerate().filter(|(_, act)| !act.writes);
+        let own = calls.filter(|(_, act)| exit.asks(tree, act));
+        (exit.test, own.map(|(at, _)| at).collect())
+    };
+    exits.iter().map(asked).collect()
+}
+
 impl View<'_> {
     /// What `exit` leaves out of what has to be done there.
     fn left_out(&self, exit: &Exit) -> Vec<&Act> {
-        let done: Vec<&str> = self.done_from(exit.start, exit.from);
+        let done = self.done_from(exit.start, exit.from);
         let next = self.next(exit);
         let mut found: Vec<&Act> = Vec::new();
         for act in self
@@ -107,7 +130,7 @@ impl View<'_> {
             .iter()
             .filter(|act| act.may_undo || act.is_looked_at)
         {
-            let is_known = done.contains(&&*act.key) || found.iter().any(|it| it.key == act.key);
+            let is_known = done.contains(&act.key) || found.iter().any(|it| it.key == act.key);
             if is_known || self.speaks_of_result(act, exit) {
                 continue;
             }
@@ -118,7 +141,7 @@ impl View<'_> {
                     && self.is_due(act, exit)
             };
             let is_told = || act.may_undo && self.tells_of_moved(act, exit);
-            let on_all = || self.is_on_all_ways(act, exit) && is_told();
+            let on_all = || is_told() && self.is_on_all_ways(act, exit);
             if in_next() || on_all() {
                 found.push(act);
             }
@@ -140,33 +163,30 @@ impl View<'_> {
     }
 
     /// What is done from `start` on, as long as `end` is not passed.
-    fn done_from(&self, start: Point, end: Point) -> Vec<&str> {
-        let done = self.acts.iter();
-        let done = done.filter(|act| reaches(self.cfg, start, act.point, &[end]));
-        done.map(|act| &*act.key).collect()
+    fn done_from(&self, start: Point, end: Point) -> FxHashSet<Key> {
+        let reach = Reach::new(self.cfg, start, &[end]);
+        let done = self.acts.iter().filter(|act| reach.contains(act.point));
+        done.map(|act| act.key).collect()
     }
 
     /// The exits that the function takes where something fails behind `exit`.
     fn behind<'s>(&'s self, exit: &'s Exit) -> impl Iterator<Item = &'s Exit> {
         let mut passed = self.starts();
         passed.push(exit.start);
-        self.old.iter().filter(move |other| {
-            reaches(self.cfg, exit.from, other.from, &passed) && !self.leads_back(other, exit)
-        })
+        let reach = Reach::new(self.cfg, exit.from, &passed);
+        self.old
+            .iter()
+            .filter(move |other| reach.contains(other.from) && !self.leads_back(other, exit))
     }
 
     /// The first of them on each path.
     fn next<'s>(&'s self, exit: &'s Exit) -> Vec<&'s Exit> {
-        let all: Vec<&Exit> = self.behind(exit).collect();
-        let is_first = |one: &Exit| {
-            let others = all.iter().filter(|other| other.test != one.test);
-            let barriers: Vec<Point> = others
-                .map(|other| other.from)
-                .chain(self.starts())
-                .collect();
-            reaches(self.cfg, exit.from, one.from, &barriers)
-        };
-        all.iter().copied().filter(|one| is_first(one)).collect()
+        let mut all: Vec<&Exit> = self.behind(exit).collect();
+        let barriers = all.iter().map(|other| other.from);
+        let barriers: Vec<Point> = barriers.chain(self.starts()).collect();
+        let reach = Reach::new(self.cfg, exit.from, &barriers);
+        all.retain(|one| reach.contains(one.from));
+        all
     }
 
     /// Where the new exits begin.
@@ -181,6 +201,9 @@ impl View<'_> {
 
     /// Whether the function does the same on all ways out, but for the new ones.
     fn is_on_all_ways(&self, act: &Act, exit: &Exit) -> bool {
+        if !self.goes_on_to(exit, act.point) {
+            return false;
+        }
         let mut barriers = self.ends(act, exit);
         barriers.extend(self.starts());
         // `if (feed(&context, item) < 0) return NULL;`: what failed may have undone it itself.
@@ -189,9 +212,18 @@ impl View<'_> {
             .iter()
             .filter(|other| self.works_on_same(other, act));
         barriers.extend(failed.map(|other| other.start));
-        let mut returns = self.cfg.returns();
-        reaches(self.cfg, exit.from, act.point, &self.starts())
-            && !returns.any(|end| reaches(self.cfg, exit.from, end, &barriers))
+        let reach = Reach::new(self.cfg, exit.from, &barriers);
+        !self.cfg.returns().any(|end| reach.contains(end))
+    }
+
+    /// Whether a path leads from `exit` to `point` that takes none of the new exits.
+    fn goes_on_to(&self, exit: &Exit, point: Point) -> bool {
+        let reach = || Reach::new(self.cfg, exit.from, &self.starts());
+        exit.onward.get_or_init(reach).contains(point)
+    }
+
+    fn spelling(&self, expr: ExprId) -> Spelling<'_> {
+        self.spellings.of(self.tree.expr(expr).range)
     }
 
     /// The points from which on what `act` undoes is undone. Where it is asked first whether there

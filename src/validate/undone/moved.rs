@@ -12,7 +12,8 @@
 //! The same holds where `free(self->data);` stands before, and `self->data = made;` behind.
 
 use super::View;
-use super::acts::{Act, is_outside, words};
+use super::acts::{Act, is_outside};
+use super::spelling::Spelling;
 use super::ways::Exit;
 use crate::ast::{ExprId, ExprKind, Name, Tree};
 use crate::capi;
@@ -23,17 +24,19 @@ impl View<'_> {
     /// Whether `act`, which the function does on all of its ways out, passes on what moved before
     /// `exit`, puts something else in its place, or tells of something else that goes with it.
     pub(super) fn tells_of_moved(&self, act: &Act, exit: &Exit) -> bool {
-        let told: Vec<String> = self.passed_on(act).map(|it| self.words_of(it)).collect();
+        if self.moves().is_empty() {
+            return false;
+        }
+        let told = self.passed_on(act).map(|it| self.spelling(it));
+        let told: Vec<Spelling<'_>> = told.collect();
         let same = self.acts.iter().filter(|other| other.key == act.key);
         let since: Vec<Point> = same.map(|other| other.point).collect();
-        let is_about = |moved: &Act| {
-            let place = self.moved(moved);
-            place.is_some_and(|place| {
-                told.contains(&self.words_of(place)) || self.goes_with(act, moved, place)
-            })
-        };
-        let mut moves = self.acts.iter().filter(|other| is_about(other));
-        moves.any(|moved| reaches(self.cfg, moved.point.next(), exit.from, &since))
+        self.moves().iter().any(|&(moved, place)| {
+            let moved = &self.acts[moved];
+            let is_about =
+                told.contains(&self.spelling(place)) || self.goes_with(act, moved, place);
+            is_about && reaches(self.cfg, moved.point.next(), exit.from, &since)
+        })
     }
 
     /// Whether `act` sets a field beside `place` by what `moved` got, or works on what is told of
@@ -41,26 +44,25 @@ impl View<'_> {
     fn goes_with(&self, act: &Act, moved: &Act, place: ExprId) -> bool {
         let tree = self.tree;
         if let ExprKind::Assign { lhs, .. } = tree.expr(act.expr).kind {
-            let object = |it: ExprId| object_of(tree, it).map(|it| self.words_of(it));
+            let object = |it: ExprId| object_of(tree, it).map(|it| self.spelling(it));
             let sizes = self.parts(moved.expr, place);
             let mut set = self.parts(act.expr, place).into_iter();
             return object(lhs).is_some()
                 && object(lhs) == object(place)
                 && set.any(|part| sizes.contains(&part));
         }
-        let place = self.words_of(place);
-        let args = self.arguments(act);
+        let place = self.spelling(place);
         let mut tells = self.acts.iter().filter(|tell| {
-            !tell.writes && self.passed_on(tell).any(|it| self.words_of(it) == place)
+            !tell.writes && self.passed_on(tell).any(|it| self.spelling(it) == place)
         });
         tells.any(|tell| {
-            let mut theirs = self.arguments(tell).into_iter();
-            theirs.any(|arg| arg != place && args.contains(&arg))
+            let mut theirs = self.arguments(tell);
+            theirs.any(|arg| arg != place && self.arguments(act).any(|own| own == arg))
         })
     }
 
     /// The words of the variables and fields in `whole`, but for `place` and its object.
-    fn parts(&self, whole: ExprId, place: ExprId) -> Vec<String> {
+    fn parts(&self, whole: ExprId, place: ExprId) -> Vec<Spelling<'_>> {
         let tree = self.tree;
         let inner = tree.exprs_in(tree.expr(whole).range);
         let parts = inner.filter(|(_, part)| {
@@ -70,9 +72,9 @@ impl View<'_> {
                 ExprKind::Member { .. } | ExprKind::Name(Name::Local(_))
             )
         });
-        let parts = parts.map(|(part, _)| self.words_of(part));
-        let object = object_of(tree, place).map(|it| self.words_of(it));
-        let place = self.words_of(place);
+        let parts = parts.map(|(part, _)| self.spelling(part));
+        let object = object_of(tree, place).map(|it| self.spelling(it));
+        let place = self.spelling(place);
         parts
             .filter(|part| *part != place && Some(part) != object.as_ref())
             .collect()
@@ -113,8 +115,13 @@ impl View<'_> {
         Some(self.tree.without_casts(*first))
     }
 
-    pub(super) fn words_of(&self, expr: ExprId) -> String {
-        words(self.changed, self.files, expr)
+    /// The acts that free or move memory, with its place.
+    fn moves(&self) -> &[(usize, ExprId)] {
+        self.moves.get_or_init(|| {
+            let acts = self.acts.iter().enumerate();
+            acts.filter_map(|(at, act)| Some((at, self.moved(act)?)))
+                .collect()
+        })
     }
 }
 

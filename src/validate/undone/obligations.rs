@@ -176,13 +176,11 @@ impl View<'_> {
         let is_stored = |value: ExprId| tree.expr(value).range.contains(tree.expr(expr).range);
         let given = tree.stores().filter(|&(_, value)| is_stored(value));
         let given: Vec<LocalId> = given.map(|(local, _)| local).collect();
-        let place = tree.changed(expr).map(|place| self.words_of(place));
+        let place = tree.changed(expr).map(|place| self.spelling(place));
         let is_about = |part: ExprId| {
             tree.as_local(part)
                 .is_some_and(|local| given.contains(&local))
-                || place
-                    .as_ref()
-                    .is_some_and(|place| *place == self.words_of(part))
+                || place.is_some_and(|place| place == self.spelling(part))
         };
         within.contains(tree.expr(expr).range)
             || tree.exprs_in(within).any(|(part, _)| is_about(part))
@@ -193,7 +191,7 @@ impl View<'_> {
         let act = it.act;
         it.lasting.iter().any(|it| !it.only_adds)
             && (!act.writes || act.may_undo && !self.is_element_or_output(act, exit))
-            && reaches(self.cfg, exit.from, act.point, &self.starts())
+            && self.goes_on_to(exit, act.point)
             && !self.speaks_of_result(act, exit)
             && !(act.writes && self.is_computed_from_result(act, exit))
             && !self.is_done_there(act, exit)
@@ -203,7 +201,8 @@ impl View<'_> {
     /// Whether `rest` may undo what `begun` does: they are about one thing, and it is not the same
     /// once more.
     fn belongs_to(&self, begun: &Change<'_>, rest: &Change<'_>) -> bool {
-        let is_one = begun.act.text == rest.act.text && !self.is_given_another(begun.act, rest.act);
+        let is_one = self.spelling(begun.act.expr) == self.spelling(rest.act.expr)
+            && !self.is_given_another(begun.act, rest.act);
         let is_again = is_one && !self.tree.toggles(rest.act.expr)
             || self.is_about_another(begun.act, rest.act);
         let mut undone = rest.lasting.iter().filter(|it| !it.only_adds);
@@ -268,7 +267,7 @@ impl View<'_> {
     fn is_done_there(&self, act: &Act, exit: &Exit) -> bool {
         let begins = |act: &Act| {
             let (name, args) = self.tree.call(act.expr)?;
-            Some((name, args.first().map(|&arg| self.words_of(arg))))
+            Some((name, args.first().map(|&arg| self.spelling(arg))))
         };
         let call = begins(act);
         let mut done = self.acts.iter();
@@ -294,7 +293,7 @@ impl View<'_> {
             _ => false,
         };
         let pairs = ones.iter().zip(others);
-        let differing = pairs.filter(|(one, other)| self.words_of(**one) != self.words_of(**other));
+        let differing = pairs.filter(|(one, other)| self.spelling(**one) != self.spelling(**other));
         let mut differing = differing.peekable();
         name == other_name
             && differing.peek().is_some()
@@ -316,7 +315,7 @@ impl View<'_> {
             return false;
         };
         let runs_code = || capi::acts(name).is_some_and(|acts| acts.runs_code());
-        let key = |args: &[ExprId]| args.get(1).map(|&key| self.words_of(key));
+        let key = |args: &[ExprId]| args.get(1).map(|&key| self.spelling(key));
         name == other_name
             && ones.len() > 2
             && key(ones) != key(others)

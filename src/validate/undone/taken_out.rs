@@ -39,9 +39,12 @@ impl View<'_> {
                         .any(|&end| reaches(self.cfg, exit.from, end, &[exit.start, held]))
                     && !ends.iter().any(is_kept)
             };
-            let key = format!("= {}", self.words_of(place));
-            let mut writes = self.acts.iter().filter(|act| act.writes && act.key == key);
-            writes.find(|write| is_one && is_lost(write))
+            let sets_it = |write: &Act| {
+                let set = tree.changed(write.expr);
+                write.writes && set.is_some_and(|it| self.spelling(it) == self.spelling(place))
+            };
+            let mut writes = self.acts.iter().filter(|act| is_one && sets_it(act));
+            writes.find(|write| is_lost(write))
         });
         found.next()
     }

@@ -39,7 +39,7 @@ impl View<'_> {
             set.push(exit.from);
             let mut old = self.old.iter();
             let fails_before = old.any(|other| reaches(self.cfg, entry, other.start, &set));
-            is_set && is_open && !fails_before && !next.is_empty() && !done.contains(&&*act.key)
+            is_set && is_open && !fails_before && !next.is_empty() && !done.contains(&act.key)
         })
     }
 

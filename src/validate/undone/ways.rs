@@ -1,12 +1,15 @@
 //! The ways out of a function: those that it had, and those that came in.
 
+use std::cell::OnceCell;
+
 use super::super::changed::Changed;
 use super::super::proof::seeds;
+use super::acts::Act;
 use crate::ast::{
     BinaryOp, ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Tree, UnaryOp,
 };
 use crate::capi::{self, Returns};
-use crate::cfg::{Cfg, Point, Terminator, reaches};
+use crate::cfg::{Cfg, Point, Reach, Terminator, reaches};
 use crate::ownership::track::Origin;
 
 /// `if (failed) { …; jump; }`
@@ -18,6 +21,8 @@ pub(super) struct Exit {
     pub(super) from: Point,
     /// In front of what is done where it fails.
     pub(super) start: Point,
+    /// What the function gets to from `from` by none of the new exits.
+    pub(super) onward: OnceCell<Reach>,
 }
 
 /// All branches that end in a jump out of the function: those that came in, and those that the
@@ -39,6 +44,7 @@ pub(super) fn exits(changed: Changed<'_>, cfg: &Cfg) -> (Vec<Exit>, Vec<Exit>) {
             jump,
             from: cfg.before(test)?,
             start: cfg.before(then)?,
+            onward: OnceCell::new(),
         })
     });
     let is_new = |exit: &Exit| changed.is_inserted(tree.stmt(exit.jump).range.start);
@@ -175,6 +181,15 @@ impl Exit {
     /// Whether it just ends a loop: what comes behind that is no part of it.
     pub(super) fn ends_loop(&self, tree: &Tree) -> bool {
         matches!(tree.stmt(self.jump).kind, StmtKind::Break)
+    }
+
+    /// Whether its test makes a call: `if (begin(self) < 0) return NULL;`.
+    pub(super) fn asks(&self, tree: &Tree, call: &Act) -> bool {
+        let StmtKind::If { cond, .. } = tree.stmt(self.test).kind else {
+            return false;
+        };
+        let within = tree.expr(cond).range;
+        within.contains(tree.expr(call.expr).range)
     }
 
     /// The lookup that came in, and whose failure the test asks for: one that gives a reference, or

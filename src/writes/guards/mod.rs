@@ -330,21 +330,19 @@ fn relation(place: Option<&Path>, guard: &Path) -> Option<Relation> {
 
 /// The uses without the lock with which what they use is written elsewhere.
 pub(super) fn unguarded<'u>(uses: impl Iterator<Item = &'u Use>) -> BTreeSet<Left> {
-    let mut cells: BTreeMap<&Cell, BTreeSet<&Use>> = BTreeMap::new();
+    let mut cells: BTreeMap<&Cell, Vec<&Use>> = BTreeMap::new();
     for it in uses {
-        cells.entry(&it.cell).or_default().insert(it);
+        cells.entry(&it.cell).or_default().push(it);
     }
-    cells
+    // What is written without a lock is left already.
+    let written = cells
         .into_values()
-        .flat_map(|uses| without_lock(&uses))
-        .collect()
+        .filter(|uses| uses.iter().any(|it| it.is_write));
+    written.flat_map(without_lock).collect()
 }
 
-fn without_lock(uses: &BTreeSet<&Use>) -> Vec<Left> {
-    // What is written without a lock is left already.
-    if !uses.iter().any(|it| it.is_write) {
-        return Vec::new();
-    }
+fn without_lock(uses: Vec<&Use>) -> Vec<Left> {
+    let uses: BTreeSet<&Use> = uses.into_iter().collect();
     let mut counts: BTreeMap<&Relation, usize> = BTreeMap::new();
     for guard in uses.iter().flat_map(|it| &it.guards) {
         *counts.entry(guard).or_default() += 1;
