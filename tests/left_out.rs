@@ -1081,8 +1081,8 @@ fn what_may_belong_to_what_has_begun() {
         review in `f`, `blend(self)` (line 4) need not be done where the item is not there any more
         by hand
         safe
-        safe
-        safe
+        review in `f`, what `mix(self)` (line 4) did may stay where the function leaves here: it had no way out in that state
+        review in `f`, what `mix(self)` (line 4) did may stay where the function leaves here: it had no way out in that state
         review in `f`, what `PyList_Append(dict, key)` (line 4) did may stay where the function leaves here: it had no way out in that state
         review in `f`, what `((Box *)self)->n = 1` (line 4) did may stay where the function leaves here: it had no way out in that state
         ");

@@ -4,8 +4,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::writes::is_atomic;
-use super::{effects, is_libc, writes};
+use super::{effects, is_libc, sets_atomically, writes};
 
 /// What is there after a call, references apart. Argument indexes count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,8 +74,7 @@ pub fn acts(name: &str) -> Option<Acts> {
             .collect()
     });
     let known = TABLE.get(name).copied();
-    let sets = is_atomic(name) && !name.contains("load");
-    let atomic = || sets.then_some(Acts::OF_FIRST);
+    let atomic = || sets_atomically(name).then_some(Acts::OF_FIRST);
     let unknown = || (!is_named(name)).then_some(Acts::UNKNOWN);
     known.or_else(atomic).or_else(unknown)
 }

@@ -93,6 +93,22 @@ pub fn lends_to_read<'t>(
     kind == Stored::Known(OutKind::Buffer)
 }
 
+/// Whether a call of `name` only reads its argument `arg`: the type of `O!`, the converter of `O&`.
+pub fn reads_unit<'t>(
+    name: &str,
+    arg: usize,
+    format: impl FnOnce(usize) -> Option<&'t [u8]>,
+) -> bool {
+    let text = places(name).and_then(|(format_at, _)| format(format_at));
+    let Some(text) = text.map(String::from_utf8_lossy) else {
+        return false;
+    };
+    // A buffer stands for one argument as well.
+    let marked = text.replace("O!", "y*O").replace("O&", "y*O");
+    stored(name, arg, |_| Some(text.as_bytes())) == Stored::Nothing
+        && stored(name, arg, |_| Some(marked.as_bytes())) == Stored::Known(OutKind::Buffer)
+}
+
 /// Whether `Py_BuildValue` with this format calls nothing that may run Python code: no converter
 /// (`O&`), no dict whose keys are compared (`{…}`), nothing that is released where it fails (`N`).
 #[must_use]

@@ -19,7 +19,7 @@ mod words;
 mod writes;
 
 pub use acts::{Acts, acts};
-pub use arg_format::{Stored, builds_plainly, lends_to_read, overwrites, stored};
+pub use arg_format::{Stored, builds_plainly, lends_to_read, overwrites, reads_unit, stored};
 pub use build_format::{Built, built, takes_null_for_value};
 pub use callbacks::{CALLED_TO_CLEAN_UP, CallsBack, calls_back};
 pub use effects::{
@@ -39,7 +39,7 @@ pub use slots::slot_gives_new;
 pub use stable::{FIRST_ABI3T, OutsideAbi3t};
 pub use version::{BadVersion, PyVersion};
 pub use words::{is_un, words_of};
-pub use writes::{Gives, Writes, field, lives_in, releases_buffer, writes};
+pub use writes::{Gives, Writes, field, lives_in, releases_buffer, sets_atomically, writes};
 
 /// Whether nothing is known of what a function of this name does: neither the C API has it, nor C.
 #[must_use]

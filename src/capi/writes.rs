@@ -128,6 +128,12 @@ pub(super) fn is_atomic(name: &str) -> bool {
     FAMILIES.iter().any(|family| name.starts_with(family))
 }
 
+/// Whether a function is an atomic operation that changes what its first argument points to.
+#[must_use]
+pub fn sets_atomically(name: &str) -> bool {
+    is_atomic(name) && !name.contains("load") && !name.contains("fence")
+}
+
 /// What is known of a field of a struct of Python: `tp_dict` of `PyTypeObject`, which subtypes have
 /// under their own names, or `PyFunctionObject->func_code`.
 #[must_use]

@@ -46,23 +46,45 @@ impl Cx<'_> {
     }
 
     fn value_may_be_anything(&self, flow: &Flow<'_>, operand: &Operand, depth: u32) -> bool {
+        let origins = flow.origins(operand);
+        let called = |origin: &Origin| match origin {
+            Origin::Call(made) => flow.call(*made).and_then(|(name, _)| name),
+            _ => None,
+        };
+        // v = PyDict_GetItem(cache, key); if (v == NULL) { v = PyDict_New(); … }: one of those that
+        // the function puts there itself.
+        let is_cached = origins.iter().filter_map(called).any(gives_dict);
+        let is_own = |name: &str| {
+            let effects = capi::effects(name).filter(|_| is_cached);
+            effects.is_some_and(|effects| effects.returns == Returns::Borrowed)
+        };
         let may_be = |origin: &Origin| match origin {
             Origin::Out(point, arg) => {
                 let name = flow.call(*point).and_then(|(name, _)| name);
                 name.is_some_and(|name| name.starts_with("PyArg_"))
                     && !parses_dict(flow, *point, *arg)
             }
-            Origin::Call(made) => {
-                let name = flow.call(*made).and_then(|(name, _)| name);
-                name.is_some_and(|name| gives_any(name) && !gives_dict(name))
-            }
+            Origin::Call(_) => called(origin).is_some_and(|name| {
+                let is_any = gives_any(name) && !gives_dict(name) && !is_own(name);
+                is_any || self.returns_anything(name, depth)
+            }),
             Origin::Param(index) => self.param_may_be_anything(flow, *index, depth),
             Origin::Global(name) => {
                 self.cell_may_be_anything(&Cell::Static(name.clone()), depth - 1)
             }
             Origin::Field(..) | Origin::Element(_) | Origin::Address(_) | Origin::Unknown => false,
         };
-        flow.origins(operand).iter().any(may_be)
+        origins.iter().any(may_be)
+    }
+
+    /// Whether a function of the package may return whatever Python code has given.
+    fn returns_anything(&self, name: &str, depth: u32) -> bool {
+        self.definitions(name).any(|item| {
+            self.flow(item).is_some_and(|flow| {
+                let mut returns = flow.returns();
+                returns.any(|(at, value)| self.may_be_anything(flow, value, at, depth - 1))
+            })
+        })
     }
 
     fn param_may_be_anything(&self, flow: &Flow<'_>, index: usize, depth: u32) -> bool {

@@ -332,7 +332,7 @@ fn place_of(item: &ProgramItem, range: TokenRange) -> Option<(FileId, ByteSpan)>
 
 /// Whether a variable of this type is data that code may write, and no lock or atomic.
 fn is_mutable(ty: &Type) -> bool {
-    const ATOMIC: &[&str] = &["once_flag", "_PyOnceFlag", "Py_tss_t", "sig_atomic_t"];
+    const ATOMIC: &[&str] = &["once_flag", "_PyOnceFlag", "Py_tss_t"];
     if ty.is_const {
         return false;
     }

@@ -184,10 +184,12 @@ impl<'a> Body<'_, '_, 'a> {
     }
 
     pub(super) fn is_atomic(&self, place: ExprId) -> bool {
-        let ty = self.walk.types.of(self.tree(), place);
-        ty.is_some_and(|ty| {
-            ty.is_atomic || ty.name().is_some_and(|name| name.starts_with("atomic_"))
-        })
+        let types = &self.walk.types;
+        let ty = types.of(self.tree(), place);
+        ty.filter(|ty| types.pointee(ty).is_none())
+            .is_some_and(|ty| {
+                ty.is_atomic || ty.name().is_some_and(|name| name.starts_with("atomic_"))
+            })
     }
 
     /// Whether the place is a lock.
@@ -220,7 +222,24 @@ impl<'a> Body<'_, '_, 'a> {
                     self.leave_call(at, args, text);
                 }
             }
-            Callee::Named(name) => self.check_outside(at, name, args),
+            Callee::Named(name) => {
+                self.check_atomic(at, name, args);
+                self.check_outside(at, name, args);
+            }
+        }
+    }
+
+    /// Names an atomic operation that replaces a pointer: who has loaded the old one may still use it
+    /// when it is released.
+    fn check_atomic(&mut self, at: ExprId, name: &str, args: &[ExprId]) {
+        let cell = args.first().and_then(|&arg| self.addressed(arg));
+        let Some(cell) = cell.filter(|_| capi::sets_atomically(name)) else {
+            return;
+        };
+        let types = &self.walk.types;
+        let ty = types.of(self.tree(), cell);
+        if ty.is_some_and(|ty| types.pointee(ty).is_some()) {
+            self.leave_write(cell, at, self.text(cell));
         }
     }
 

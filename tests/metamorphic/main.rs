@@ -77,9 +77,9 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
         "a `goto` to a label that only returns is no exit to release something in front of",
     ),
     (
-        "return-by-nesting",
-        &["borrowed-sequence-fast-item/safe_callback_between_reads"],
-        "the only error exit stands behind the branch then, and serves none of the reads in it",
+        "counts-by-functions",
+        &["borrowed-sequence-fast-item/review_callback_between_reads"],
+        "a copy is not released where `Py_DecRef` released the sequence",
     ),
 ];
 

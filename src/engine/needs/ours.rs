@@ -33,7 +33,7 @@ impl Ours<'_> {
                 let Some(why) = doubts.into_iter().next() else {
                     continue;
                 };
-                if self.has_place(file) {
+                if self.has_place(file) && !self.calls_own(file, rest) {
                     let own = taken(rest, |need| need.0 == file);
                     in_files.entry(why).or_default().extend(own);
                 }
@@ -42,6 +42,17 @@ impl Ours<'_> {
         let shares = in_files.into_iter();
         let shares = shares.map(|(why, given)| (Header::InFile(why), given));
         (shares.collect(), self.doubts(rest))
+    }
+
+    /// Whether what would be written into `file` calls functions that the package defines: they may
+    /// stand further down.
+    fn calls_own(&self, file: FileId, rest: &BTreeSet<Wanted>) -> bool {
+        let own = rest.iter().filter(|need| need.0 == file);
+        let own: BTreeSet<&'static str> = own.map(|need| need.1).collect();
+        let used = compat::with_uses(&own);
+        let mut used = used.difference(&own);
+        let defined = self.defined.in_units_of(file);
+        used.any(|name| defined.contains(name))
     }
 
     /// What stands against a header that gives `rest`, by the file that includes it.

@@ -126,11 +126,18 @@ impl Lasting {
         self.holds
     }
 
-    /// Whether it is there after the function, and not the doing of the code of others, or of a
-    /// reference that is followed elsewhere.
+    /// Whether it is more than a reference, which is followed elsewhere, or the doing of the code of
+    /// others.
     #[must_use]
     pub fn stays(&self) -> bool {
         self.is_seen() && !self.is_code && !self.is_own && !self.opens
+    }
+
+    /// Whether it is the variable itself, or a field of it, and nothing that lies behind a pointer in
+    /// there.
+    #[must_use]
+    pub fn is_direct(&self) -> bool {
+        self.place.as_ref().is_some_and(|it| it.fields.len() <= 1)
     }
 
     /// Whether this is more than a count that is followed elsewhere.

@@ -9,7 +9,7 @@ fn ending(rest: &str, lookup: &str) -> Vec<String> {
     Py_ssize_t i, n = PyList_GET_SIZE(l); long total = 0, x; PyObject *v, *o, *exc;
     for (i = 0; i < n; i++) {{
         v = PyList_GET_ITEM(l, i);
-        use(v);
+        PyObject_Hash(v);
         {rest}
     }}
     return send(s, total);
@@ -17,7 +17,7 @@ fn ending(rest: &str, lookup: &str) -> Vec<String> {
     );
     let changes = [
         ("v = PyList_GET_ITEM(l, i);", lookup),
-        ("use(v);", "use(v); Py_DECREF(v);"),
+        ("PyObject_Hash(v);", "PyObject_Hash(v); Py_DECREF(v);"),
     ];
     wrong(&before, &changes)
 }

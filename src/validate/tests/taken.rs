@@ -109,11 +109,11 @@ fn a_variable_that_also_gets_a_new_reference_is_followed() {
     Py_ssize_t pos = 0;
 ";
     let lookup = format!(
-        "{head}    k = PyList_GetItem(g, 0);\n    if (k == NULL) return -1;\n    use(k);\n"
+        "{head}    k = PyList_GetItem(g, 0);\n    if (k == NULL) return -1;\n    PyObject_Hash(k);\n"
     );
     let text = LOOP.replace(head, &lookup);
     let strong = ("PyList_GetItem", "PyList_GetItemRef");
-    let release = ("use(k);", "use(k); Py_DECREF(k);");
+    let release = ("PyObject_Hash(k);", "PyObject_Hash(k); Py_DECREF(k);");
     assert_eq!(wrong(&text, &[strong, release, TAKE, OUT, END]), [""; 0]);
     assert_eq!(
         wrong(&text, &[strong, release, TAKE, OUT]),

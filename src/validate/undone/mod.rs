@@ -26,6 +26,7 @@ mod memory;
 mod moved;
 mod obligations;
 mod outputs;
+mod precedent;
 mod spelling;
 mod stored;
 mod taken_out;

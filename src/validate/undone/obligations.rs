@@ -12,24 +12,25 @@
 //! An exit that the function had shows what is to be done there, if nothing is changed between the two.
 
 use super::View;
-use super::acts::{Act, is_output, roots, sets_errno};
+use super::acts::{Act, is_output, roots};
 use super::ways::Exit;
 use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtKind, UnaryOp};
-use crate::capi::{self, Returns};
+use crate::capi;
 use crate::cfg::{Base, InstrKind, Point, reaches};
 use crate::program::{Lasting, lasting};
 
 /// An act with what it changes.
-struct Change<'a> {
-    act: &'a Act,
-    lasting: &'a [Lasting],
+pub(super) struct Change<'a> {
+    pub(super) act: &'a Act,
+    pub(super) lasting: &'a [Lasting],
 }
 
 impl View<'_> {
     /// What the function does on all other ways, and may belong to what had begun where `exit`
     /// leaves.
     pub(super) fn obligations(&self, exit: &Exit) -> Vec<&Act> {
-        let changes = self.all_changes();
+        let mut changes = self.all_changes();
+        changes.retain(|it| !it.lasting.is_empty());
         let is_before = |it: &&Change<'_>| reaches(self.cfg, it.act.point.next(), exit.from, &[]);
         let begun: Vec<&Change<'_>> = changes.iter().filter(is_before).collect();
         let seen = changes
@@ -48,80 +49,7 @@ impl View<'_> {
         owed.map(|it| it.act).collect()
     }
 
-    /// What the function had changed where `exit` leaves, if it had no way out in that state: nothing
-    /// shows whether it may stay so.
-    ///
-    /// ```c
-    /// self->depth++;
-    /// item = PyDict_GetItemRef(…);          /* the first that can fail */
-    /// ```
-    pub(super) fn without_precedent(&self, exit: &Exit) -> Option<&Act> {
-        let changes = self.all_changes();
-        let changes = changes.into_iter().filter(|it| self.stays(it, exit));
-        let changes: Vec<Change<'_>> = changes.collect();
-        let is_last = |it: &&Change<'_>| {
-            let others = changes.iter().map(|it| it.act.point);
-            let others: Vec<Point> = others.filter(|&point| point != it.act.point).collect();
-            reaches(self.cfg, it.act.point.next(), exit.from, &others)
-        };
-        let mut last = changes.iter().filter(is_last);
-        let open = last.next()?;
-        (!self.leaves_in_state_of(exit, &changes)).then_some(open.act)
-    }
-
-    /// Whether what the function changes by `exit` is there for others after it. What becomes of its
-    /// references, its memory and its thread is followed elsewhere.
-    fn stays(&self, change: &Change<'_>, exit: &Exit) -> bool {
-        let Change { act, lasting } = change;
-        let is_followed = |name: &str| {
-            capi::detaches(name)
-                || capi::attaches(name)
-                || capi::acts(name).is_some_and(|acts| acts.gives_memory)
-                || capi::effects(name).is_some_and(|it| it.returns == Returns::New)
-        };
-        let is_value = act.writes && lasting.iter().all(|it| !it.puts_object());
-        let args = self.tree.call(act.expr).map_or(&[][..], |(_, args)| args);
-        let is_held_here = |local: LocalId| {
-            let variable = self.tree.local(local);
-            let is_value = || variable.ty.pointee().is_none();
-            // `PyUnicode_Append(&text, item)`
-            let by_address = || {
-                args.iter()
-                    .any(|&arg| self.tree.as_address(arg) == Some(local))
-            };
-            variable.is_automatic() && !variable.is_param && (is_value() || by_address())
-        };
-        let is_outside = |it: &Lasting| it.stays() && !it.variable().is_some_and(is_held_here);
-        let is_new = self
-            .changed
-            .is_inserted(self.tree.expr(act.expr).range.start);
-        let is_other = is_new
-            || sets_errno(self.tree, act.expr)
-            || self.tree.called(act.expr).is_some_and(is_followed)
-            || is_value && self.is_element_or_output(act, exit);
-        !is_other && lasting.iter().any(is_outside)
-    }
-
-    /// Whether an exit of the function leaves in the state in which `exit` does: none of `changes` is
-    /// made between the two, but for what failed where the exit tells of that.
-    fn leaves_in_state_of(&self, exit: &Exit, changes: &[Change<'_>]) -> bool {
-        let made = |old: &Exit| {
-            let others = changes.iter().filter(|it| !self.asks_for(it, old));
-            others.map(|it| it.act.point).collect::<Vec<Point>>()
-        };
-        let all: Vec<Point> = changes.iter().map(|it| it.act.point).collect();
-        let is_ahead = |old: &Exit| {
-            let passed = [&all[..], &[old.from]].concat();
-            let is_last = |point: &Point| reaches(self.cfg, point.next(), exit.from, &passed);
-            reaches(self.cfg, old.from, exit.from, &all)
-                && !all.iter().any(is_last)
-                && !changes.iter().any(|it| self.asks_for(it, old))
-        };
-        let mut old = self.old.iter();
-        old.any(|old| reaches(self.cfg, exit.from, old.start, &made(old)) || is_ahead(old))
-    }
-
-    fn all_changes(&self) -> Vec<Change<'_>> {
+    pub(super) fn all_changes(&self) -> Vec<Change<'_>> {
         let lasting = self.lasting.get_or_init(|| {
             let program = self.changed.original.program;
             let all = self.acts.iter();
@@ -129,7 +57,6 @@ impl View<'_> {
                 .collect()
         });
         let all = self.acts.iter().zip(lasting);
-        let all = all.filter(|(_, lasting)| !lasting.is_empty());
         all.map(|(act, lasting)| Change { act, lasting }).collect()
     }
 
@@ -144,7 +71,7 @@ impl View<'_> {
         let points = [points, &self.ends(rest.act, exit)].concat();
         let points = &points[..];
         let others = || {
-            let old = self.old.iter().filter(|old| !self.asks_for(begun, old));
+            let old = self.old.iter().filter(|old| !self.asks_for(begun.act, old));
             old.filter(|old| self.leaves_without(old, rest.act, exit))
         };
         if others().any(|old| reaches(self.cfg, exit.from, old.start, points)) {
@@ -166,13 +93,13 @@ impl View<'_> {
     }
 
     /// Whether the test of an exit is about what `begun` gave, or wrote: `if (fd < 0)`, `if (!*out)`.
-    fn asks_for(&self, begun: &Change<'_>, old: &Exit) -> bool {
+    pub(super) fn asks_for(&self, begun: &Act, old: &Exit) -> bool {
         let tree = self.tree;
         let StmtKind::If { cond, .. } = tree.stmt(old.test).kind else {
             return true;
         };
         let within = tree.expr(cond).range;
-        let expr = begun.act.expr;
+        let expr = begun.expr;
         let is_stored = |value: ExprId| tree.expr(value).range.contains(tree.expr(expr).range);
         let given = tree.stores().filter(|&(_, value)| is_stored(value));
         let given: Vec<LocalId> = given.map(|(local, _)| local).collect();
@@ -325,7 +252,7 @@ impl View<'_> {
 
     /// Whether a write sets one of many elements in turn, or what a pointer of the caller's points
     /// at, which nobody reads after an error.
-    fn is_element_or_output(&self, act: &Act, exit: &Exit) -> bool {
+    pub(super) fn is_element_or_output(&self, act: &Act, exit: &Exit) -> bool {
         let place = self.tree.changed(act.expr);
         place.is_some_and(|place| {
             let is_element = match self.tree.expr(place).kind {

@@ -161,55 +161,59 @@ fn what_changes_the_list_or_the_index_in_between() {
     return 0;
 "#
     ), @"
-    @@
-     static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
-     {
-    -    if (PyLong_Check(PyList_GetItem(list, i)) && PyList_SetItem(list, i, Py_None) < 0 && PyFloat_Check(PyList_GetItem(list, i)))
-    +    int holds;
-    +    PyObject *item2;
-    +    int holds2;
-    +    PyObject *item = PyList_GetItemRef(list, i);
-    +    if (item == NULL) {
-             return 1;
-    -    if (PyLong_Check(PyList_GetItem(list, i)) && i++ && PyFloat_Check(PyList_GetItem(list, i)))
-    +    }
-    +    holds = PyLong_Check(item) && PyList_SetItem(list, i, Py_None) < 0;
-    +    if (holds) {
-    +        PyObject *item2 = PyList_GetItemRef(list, i);
-    +        if (item2 == NULL) {
-    +            Py_DECREF(item);
-    +            return 1;
-    +        }
-    +        holds = PyFloat_Check(item2);
-    +        Py_DECREF(item2);
-    +    }
-    +    if (holds) {
-    +        Py_DECREF(item);
-    +        return 1;
-    +    }
-    +    Py_DECREF(item);
-    +    item2 = PyList_GetItemRef(list, i);
-    +    if (item2 == NULL) {
-    +        return 1;
-    +    }
-    +    holds2 = PyLong_Check(item2) && i++;
-    +    if (holds2) {
-    +        PyObject *item = PyList_GetItemRef(list, i);
-    +        if (item == NULL) {
-    +            Py_DECREF(item2);
-    +            return 1;
-    +        }
-    +        holds2 = PyFloat_Check(item);
-    +        Py_DECREF(item);
-    +    }
-    +    if (holds2) {
-    +        Py_DECREF(item2);
-             return 2;
-    +    }
-    +    Py_DECREF(item2);
-         return 0;
-     }
-    ");
+        3: review: in `f`, what `PyList_SetItem(list, i, Py_None)` did may stay where the function leaves here: it had no way out in that state
+        3: review: in `f`, what `PyList_SetItem(list, i, Py_None)` did may stay where the function leaves here: it had no way out in that state
+        5: review: in `f`, what `PyList_SetItem(list, i, Py_None)` did may stay where the function leaves here: it had no way out in that state
+        5: review: in `f`, what `PyList_SetItem(list, i, Py_None)` did may stay where the function leaves here: it had no way out in that state
+        @@
+         static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
+         {
+        -    if (PyLong_Check(PyList_GetItem(list, i)) && PyList_SetItem(list, i, Py_None) < 0 && PyFloat_Check(PyList_GetItem(list, i)))
+        +    int holds;
+        +    PyObject *item2;
+        +    int holds2;
+        +    PyObject *item = PyList_GetItemRef(list, i);
+        +    if (item == NULL) {
+                 return 1;
+        -    if (PyLong_Check(PyList_GetItem(list, i)) && i++ && PyFloat_Check(PyList_GetItem(list, i)))
+        +    }
+        +    holds = PyLong_Check(item) && PyList_SetItem(list, i, Py_None) < 0;
+        +    if (holds) {
+        +        PyObject *item2 = PyList_GetItemRef(list, i);
+        +        if (item2 == NULL) {
+        +            Py_DECREF(item);
+        +            return 1;
+        +        }
+        +        holds = PyFloat_Check(item2);
+        +        Py_DECREF(item2);
+        +    }
+        +    if (holds) {
+        +        Py_DECREF(item);
+        +        return 1;
+        +    }
+        +    Py_DECREF(item);
+        +    item2 = PyList_GetItemRef(list, i);
+        +    if (item2 == NULL) {
+        +        return 1;
+        +    }
+        +    holds2 = PyLong_Check(item2) && i++;
+        +    if (holds2) {
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        if (item == NULL) {
+        +            Py_DECREF(item2);
+        +            return 1;
+        +        }
+        +        holds2 = PyFloat_Check(item);
+        +        Py_DECREF(item);
+        +    }
+        +    if (holds2) {
+        +        Py_DECREF(item2);
+                 return 2;
+        +    }
+        +    Py_DECREF(item2);
+             return 0;
+         }
+        ");
 }
 
 #[test]

@@ -32,6 +32,8 @@ const LOUD: &str = "PyErr_WriteUnraisable(NULL);";
 #[test]
 fn all_callers_ask() {
     insta::assert_snapshot!(point("use(x);", ASKING), @"
+        4: review: in `f`, what `use(x)` (line 5) did may stay where the function leaves here: it had no way out in that state
+        6: review: in `f`, what `use(x)` (line 5) did may stay where the function leaves here: it had no way out in that state
         @@
          f(PyObject *list, double *x, double *y)
          {

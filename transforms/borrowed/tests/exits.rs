@@ -538,6 +538,8 @@ finally:
     return -1;
 "#
     ), @r#"
+        9: review: in `f`, what `window->state = READY` (line 14) did may stay where the function leaves here: it had no way out in that state
+        15: review: in `f`, what `window->state = READY` (line 14) did may stay where the function leaves here: it had no way out in that state
         @@
              struct window *window = find(self);
              int status = 0;
@@ -597,6 +599,7 @@ done:
     return result;
 "#
     ), @"
+        14: review: in `f`, what `PySet_Add(graph.seen, *place)` (line 10) did may stay where the function leaves here: it had no way out in that state
         @@
              }
              for (i = 0; i < count(list); i++) {

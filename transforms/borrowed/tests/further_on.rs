@@ -184,6 +184,7 @@ end:
     return status;
 "#
     ), @"
+        9: review: in `f`, what `PyObject_CallNoArgs(self)` (line 5) did may stay where the function leaves here: it had no way out in that state
         @@
              if (made == NULL)
                  goto end;

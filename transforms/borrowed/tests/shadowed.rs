@@ -50,6 +50,7 @@ done:
 #[test]
 fn a_status_of_the_same_name() {
     insta::assert_snapshot!(with_status("is_true"), @r#"
+        11: review: in `f`, what `use(item)` (line 14) did may stay where the function leaves here: it had no way out in that state
         @@
              }
              for (i = 0; i < n; i++) {
@@ -70,6 +71,7 @@ fn a_status_of_the_same_name() {
              rc = PyDict_SetItemString(out, "all", acc);
         "#);
     insta::assert_snapshot!(with_status("rc"), @r#"
+        11: review: in `f`, what `use(item)` (line 14) did may stay where the function leaves here: it had no way out in that state
         @@
              }
              for (i = 0; i < n; i++) {

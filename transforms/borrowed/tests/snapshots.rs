@@ -19,6 +19,8 @@ fn all_reads_of_one_sequence() {
     Py_RETURN_NONE;
 "#
     ), @r#"
+        7: review: in `f`, what `use(item)` (line 7) did may stay where the function leaves here: it had no way out in that state
+        9: review: in `f`, what `use(item)` (line 7) did may stay where the function leaves here: it had no way out in that state
         @@
              PyObject *fast = PySequence_Fast(key, "expected a sequence");
              Py_ssize_t at;

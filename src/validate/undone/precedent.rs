@@ -1,0 +1,273 @@
+//! Whether the function had an exit of its own in the state in which a new one leaves: that one shows
+//! what may stay as it is, and what has to be undone.
+//!
+//! ```c
+//! self->depth++;
+//! item = PyDict_GetItemRef(…);                  /* the first that can fail: and `depth`? */
+//! ```
+
+use super::View;
+use super::acts::{Act, is_array, is_outside, roots, sets_errno};
+use super::obligations::Change;
+use super::ways::Exit;
+use crate::ast::{Expr, ExprId, ExprKind, LocalId, Name, StmtKind, TokenRange, Tree, UnaryOp};
+use crate::capi::{self, Returns, Stored};
+use crate::cfg::{Point, Reach, reaches};
+use crate::program::Lasting;
+
+impl View<'_> {
+    /// What the function had changed where `exit` leaves, if it had no exit in that state, or just such
+    /// that change more.
+    pub(super) fn without_precedent(&self, exit: &Exit) -> Option<&Act> {
+        let changes = self.all_changes();
+        let changes = changes.into_iter().filter(|it| self.stays(it, exit));
+        let changes: Vec<&Act> = changes.map(|it| it.act).collect();
+        let is_last = |act: &&&Act| {
+            let others = changes.iter().map(|it| it.point);
+            let others: Vec<Point> = others.filter(|&point| point != act.point).collect();
+            reaches(self.cfg, act.point.next(), exit.from, &others)
+        };
+        let open = *changes.iter().find(is_last)?;
+        let mut old = self.old.iter();
+        let shows = |old: &Exit| {
+            self.is_in_state_of(old, exit, &changes) && self.does_no_more(old, exit, &changes)
+        };
+        (!old.any(shows)).then_some(open)
+    }
+
+    /// Whether `old` leaves in the state in which `exit` does: none of `changes` is made between the
+    /// two, but for what failed where `old` tells of that.
+    fn is_in_state_of(&self, old: &Exit, exit: &Exit, changes: &[&Act]) -> bool {
+        let made = changes.iter().filter(|it| !self.asks_for(it, old));
+        let made: Vec<Point> = made.map(|it| it.point).collect();
+        if reaches(self.cfg, exit.from, old.start, &made) {
+            return true;
+        }
+        let all: Vec<Point> = changes.iter().map(|it| it.point).collect();
+        let passed = [&all[..], &[old.from]].concat();
+        let is_last = |point: &Point| reaches(self.cfg, point.next(), exit.from, &passed);
+        reaches(self.cfg, old.from, exit.from, &all)
+            && !all.iter().any(is_last)
+            && changes.iter().all(|it| self.is_beside(it, old, &all))
+    }
+
+    /// Whether the test of `old`, which comes after `change`, cannot be about whether that failed.
+    ///
+    /// ```c
+    /// begin(self, &err);
+    /// if (err)                                  /* nothing has begun */
+    ///     return NULL;
+    /// ```
+    fn is_beside(&self, change: &Act, old: &Exit, all: &[Point]) -> bool {
+        let others: Vec<Point> = all
+            .iter()
+            .copied()
+            .filter(|&it| it != change.point)
+            .collect();
+        if !reaches(self.cfg, change.point.next(), old.from, &others) {
+            return true;
+        }
+        let StmtKind::If { cond, .. } = self.tree.stmt(old.test).kind else {
+            return false;
+        };
+        let told = self.told_by(change);
+        let within = self.tree.expr(cond).range;
+        let parts: Vec<(ExprId, &Expr)> = self.tree.exprs_in(within).collect();
+        // Whether a function of the C API fails is its own affair.
+        let known = parts.iter().filter(|(expr, _)| {
+            let name = self.tree.called(*expr);
+            name.is_some_and(|name| name != "PyErr_Occurred" && capi::effects(name).is_some())
+        });
+        let known: Vec<TokenRange> = known.map(|(_, part)| part.range).collect();
+        let mut open = parts
+            .iter()
+            .filter(|(_, part)| !known.iter().any(|call| call.contains(part.range)));
+        !within.contains(self.tree.expr(change.expr).range)
+            && open.all(|(expr, part)| match &part.kind {
+                ExprKind::Call { .. } => self.tree.called(*expr) != Some("PyErr_Occurred"),
+                ExprKind::Member { .. } | ExprKind::Index { .. } => false,
+                ExprKind::Name(Name::Local(local)) => !told.contains(local),
+                _ => true,
+            })
+    }
+
+    /// The variables that may tell how `change` went: its result, what it sets, and what is made of
+    /// these.
+    fn told_by(&self, change: &Act) -> Vec<LocalId> {
+        let tree = self.tree;
+        let made = tree.expr(change.expr).range;
+        let args = tree.call(change.expr).map_or(&[][..], |(_, args)| args);
+        let mut told: Vec<LocalId> = args
+            .iter()
+            .filter_map(|&arg| tree.as_address(arg))
+            .collect();
+        loop {
+            let tells = |value: ExprId| {
+                let range = tree.expr(value).range;
+                range.contains(made)
+                    || tree
+                        .exprs_in(range)
+                        .any(|(part, _)| tree.as_local(part).is_some_and(|it| told.contains(&it)))
+            };
+            let stores = tree
+                .stores()
+                .filter(|&(local, value)| !told.contains(&local) && tells(value));
+            let more: Vec<LocalId> = stores.map(|(local, _)| local).collect();
+            if more.is_empty() {
+                return told;
+            }
+            told.extend(more);
+        }
+    }
+
+    /// Whether all that `old` changes is changed by `exit` as well, but for what is about the failure
+    /// that `old` tells of.
+    fn does_no_more(&self, old: &Exit, exit: &Exit, changes: &[&Act]) -> bool {
+        let own = self.done_from(exit.start, exit.from);
+        let reach = Reach::new(self.cfg, old.start, &[exit.from]);
+        let about: Vec<LocalId> = [old.tested(self.tree), exit.tested(self.tree)].concat();
+        let is_about = |act: &Act| {
+            let mut roots = roots(self.tree, act.expr).into_iter();
+            roots.any(|root| about.contains(&root))
+        };
+        let tells = |act: &Act| !act.writes && !act.may_undo && !act.is_looked_at;
+        let mut more = changes.iter().filter(|act| reach.contains(act.point));
+        more.all(|act| own.contains(&act.key) || is_about(act) || tells(act))
+    }
+
+    /// Whether what the function changes before `exit` is there for others after it. What becomes of
+    /// its references, its memory and its thread is followed elsewhere.
+    fn stays(&self, change: &Change<'_>, exit: &Exit) -> bool {
+        let Change { act, lasting } = change;
+        if act.writes {
+            let is_value = lasting.iter().all(|it| !it.puts_object());
+            let is_told = is_value && self.is_element_or_output(act, exit);
+            return !is_told && !sets_errno(self.tree, act.expr) && self.sets_outside(act, lasting);
+        }
+        let is_followed = |name: &str| {
+            capi::detaches(name)
+                || capi::attaches(name)
+                || capi::acts(name).is_some_and(|acts| acts.gives_memory)
+                || capi::effects(name).is_some_and(|it| it.returns == Returns::New)
+        };
+        let is_outside = |it: &Lasting| it.stays() && !self.is_held_here(it, act);
+        let is_followed = self.tree.called(act.expr).is_some_and(is_followed);
+        self.is_for_effect(act)
+            || !is_followed && lasting.iter().any(is_outside)
+            || self.stores_outside(act)
+    }
+
+    /// Whether a write sets what outlives the function: what it made itself is lost with it.
+    fn sets_outside(&self, act: &Act, lasting: &[Lasting]) -> bool {
+        let Some(place) = self.tree.changed(act.expr) else {
+            return false;
+        };
+        // `strchr(self->buf, '=')[0] = 0;`
+        let is_of_call = roots(self.tree, place).is_empty() && is_outside(self.tree, place);
+        !is_within(self.tree, place) && (is_of_call || lasting.iter().any(Lasting::stays))
+    }
+
+    /// Whether a call changes a variable of the function, and nothing that lies behind it:
+    /// `ctx_init(&ctx)`, `PyUnicode_Append(&text, item)`.
+    fn is_held_here(&self, it: &Lasting, act: &Act) -> bool {
+        let Some(local) = it.variable().filter(|_| it.is_direct()) else {
+            return false;
+        };
+        let variable = self.tree.local(local);
+        let args = self.tree.call(act.expr).map_or(&[][..], |(_, args)| args);
+        let mut given = args
+            .iter()
+            .filter(|arg| roots(self.tree, **arg).contains(&local));
+        variable.is_automatic()
+            && !variable.is_param
+            && given.all(|&arg| is_address_within(self.tree, arg))
+    }
+
+    /// Whether a function of the C API, or of C, stores into a place that outlives the function:
+    /// `sscanf(text, "%d", &self->level)`.
+    fn stores_outside(&self, act: &Act) -> bool {
+        let Some((name, args)) = self.tree.call(act.expr) else {
+            return false;
+        };
+        let format = |at: usize| self.tree.as_string(*args.get(at)?);
+        let stores = |at: usize| {
+            let is_known = matches!(capi::stored(name, at, format), Stored::Known(_));
+            let writes = capi::writes(name).is_some_and(|it| it.behind(at) || it.place(at));
+            (is_known || writes) && !capi::reads_unit(name, at, format)
+        };
+        let leads_out = |arg: ExprId| match self.tree.expr(self.tree.without_casts(arg)).kind {
+            ExprKind::Unary {
+                op: UnaryOp::AddressOf,
+                operand,
+            } => is_outside(self.tree, operand),
+            _ => is_outside(self.tree, arg),
+        };
+        let mut args = args.iter().enumerate();
+        args.any(|(at, &arg)| !self.tree.is_null(arg) && stores(at) && leads_out(arg))
+    }
+
+    /// Whether Python code is called for what it does: nothing reads the result but a test for failure.
+    fn is_for_effect(&self, act: &Act) -> bool {
+        let tree = self.tree;
+        let called = tree.called(act.expr).and_then(capi::acts);
+        if !called.is_some_and(|acts| acts.runs_code()) {
+            return false;
+        }
+        let mut stores = tree.stores();
+        let result = stores.find(|(_, value)| tree.without_casts(*value) == act.expr);
+        let Some((result, _)) = result else {
+            return act.may_undo;
+        };
+        let is_release = |call: &str| {
+            matches!(
+                capi::counts(call),
+                Some(capi::Counts::Release { .. } | capi::Counts::Clear)
+            )
+        };
+        let handed = tree.calls().filter(|(_, name)| !is_release(name));
+        let mut handed = handed.filter_map(|(call, _)| tree.call(call));
+        let is_result = |&arg: &ExprId| tree.as_local(tree.without_casts(arg)) == Some(result);
+        let is_returned = || {
+            tree.stmts.iter().any(|stmt| match stmt.kind {
+                StmtKind::Return(Some(value)) => roots(tree, value).contains(&result),
+                _ => false,
+            })
+        };
+        let is_copied = || {
+            tree.expr_ids().any(|expr| match tree.expr(expr).kind {
+                ExprKind::Assign { rhs, .. } => is_result(&rhs),
+                _ => false,
+            })
+        };
+        !handed.any(|(_, args)| args.iter().any(is_result)) && !is_returned() && !is_copied()
+    }
+}
+
+/// Whether a place is a variable of the function, or a part of one: no pointer leads there.
+fn is_within(tree: &Tree, mut place: ExprId) -> bool {
+    loop {
+        place = tree.without_casts(place);
+        match tree.expr(place).kind {
+            ExprKind::Member {
+                base, arrow: false, ..
+            } => place = base,
+            ExprKind::Index { base, .. } => {
+                return tree.as_local(base).is_some_and(|it| is_array(tree, it));
+            }
+            ExprKind::Name(Name::Local(local)) => return tree.local(local).is_automatic(),
+            _ => return false,
+        }
+    }
+}
+
+/// Whether an argument is the address of such a place.
+fn is_address_within(tree: &Tree, arg: ExprId) -> bool {
+    let arg = tree.without_casts(arg);
+    match tree.expr(arg).kind {
+        ExprKind::Unary {
+            op: UnaryOp::AddressOf,
+            operand,
+        } => is_within(tree, operand),
+        _ => tree.as_local(arg).is_some_and(|it| is_array(tree, it)),
+    }
+}
