@@ -106,7 +106,7 @@ fn what_is_ended_by_a_call_that_is_asked() {
         review in `f`, `PyList_SetSlice(dict, 0, 1, NULL)` (line 4) need not be done where the item is not there any more
         review in `f`, `PyObject_SetAttrString(self, "busy", Py_False)` (line 4) need not be done where the item is not there any more
         review in `f`, `PyDict_DelItemString(d, "busy")` (line 4) need not be done where the item is not there any more
-        safe
+        review in `f`, what `count(self)` (line 4) did may stay where the function leaves here: it had no way out in that state
         safe
         "#);
 }

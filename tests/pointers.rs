@@ -46,7 +46,7 @@ fn items_by_their_index() {
     items = PySequence_Fast_ITEMS(fast);
     for (i = 0; i < n; i++) {
         first = *items;
-        if (put(sink, *(items + i)) < 0 || put(first, first) < 0) {
+        if (PyObject_Hash(*(items + i)) < 0 || PyObject_Hash(first) < 0) {
             Py_DECREF(fast);
             return -1;
         }
@@ -66,7 +66,7 @@ fn items_by_their_index() {
         -    items = PySequence_Fast_ITEMS(fast);
              for (i = 0; i < n; i++) {
         -        first = *items;
-        -        if (put(sink, *(items + i)) < 0 || put(first, first) < 0) {
+        -        if (PyObject_Hash(*(items + i)) < 0 || PyObject_Hash(first) < 0) {
         +        PyObject *item;
         +        first = PySequence_GetItem(fast, 0);
         +        if (first == NULL) {
@@ -79,7 +79,7 @@ fn items_by_their_index() {
                      Py_DECREF(fast);
                      return -1;
                  }
-        +        if (put(sink, item) < 0 || put(first, first) < 0) {
+        +        if (PyObject_Hash(item) < 0 || PyObject_Hash(first) < 0) {
         +            Py_DECREF(item);
         +            Py_DECREF(first);
         +            Py_DECREF(fast);

@@ -26,7 +26,8 @@ declare_rule! {
     ///
     /// `PyDict_GetItem` and `PyDict_GetItemString` swallow errors of the lookup, and report them since
     /// Python 3.13. The function now leaves with such an error, by its own failure exit and after the same
-    /// releases. Where no exit fits, and everywhere with `--errors preserve`, the error is reported by
+    /// releases. Where no exit fits, where the function has changed something by then and had no exit in
+    /// that state, and everywhere with `--errors preserve`, the error is reported by
     /// `PyErr_WriteUnraisable(NULL)`, and the function goes on as before. Errors that the old function left
     /// set stay set.
     ///

@@ -309,7 +309,7 @@ impl Look<'_> {
             is_deep: is_unknown || acts.is_plain,
             only_adds: acts.only_adds,
             is_plain: acts.is_plain,
-            is_code: acts.runs_code(),
+            is_code: !is_unknown && acts.runs_code(),
             ..Lasting::ELSEWHERE
         });
         let elsewhere = is_elsewhere.then_some(Lasting::ELSEWHERE);

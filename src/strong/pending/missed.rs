@@ -108,9 +108,10 @@ pub(in crate::strong) fn asks_for_error(scene: &Scene<'_>, call: ExprId) -> bool
         .filter(|(_, instr)| matches!(instr.kind, InstrKind::Call { .. }));
     let (questions, others): (Vec<_>, Vec<_>) = calls.partition(|(_, instr)| is_question(instr));
     // What another call has raised may be meant, and behind a label what anything has.
-    let labels = (0u32..).map(StmtId).zip(&scene.tree.stmts);
-    let labels = labels.filter(|(_, stmt)| matches!(stmt.kind, StmtKind::Label { .. }));
-    let labels = labels.filter_map(|(id, _)| scene.cfg.before(id));
+    let labels = scene.tree.stmts.iter().filter_map(|stmt| match stmt.kind {
+        StmtKind::Label { body, .. } => scene.cfg.before(body),
+        _ => None,
+    });
     let others = others.into_iter().map(|(point, _)| point);
     let others: Vec<Point> = others.chain(labels).collect();
     let mut asked = questions.into_iter().map(|(point, _)| point);

@@ -10,8 +10,10 @@ use super::View;
 use super::acts::{Act, is_array, is_outside, roots, sets_errno};
 use super::obligations::Change;
 use super::ways::Exit;
-use crate::ast::{Expr, ExprId, ExprKind, LocalId, Name, StmtKind, TokenRange, Tree, UnaryOp};
-use crate::capi::{self, Returns, Stored};
+use crate::ast::{
+    BinaryOp, Expr, ExprId, ExprKind, LocalId, Name, StmtKind, TokenRange, Tree, UnaryOp,
+};
+use crate::capi::{self, Counts, Returns, Stored};
 use crate::cfg::{Point, Reach, reaches};
 use crate::program::Lasting;
 
@@ -36,9 +38,16 @@ impl View<'_> {
     }
 
     /// Whether `old` leaves in the state in which `exit` does: none of `changes` is made between the
-    /// two, but for what failed where `old` tells of that.
+    /// two, but for one with the item, where `old` tells that it failed.
     fn is_in_state_of(&self, old: &Exit, exit: &Exit, changes: &[&Act]) -> bool {
-        let made = changes.iter().filter(|it| !self.asks_for(it, old));
+        let of_item = self.made_of(exit.tested(self.tree), None);
+        let is_of_item = |act: &Act| {
+            let mut roots = roots(self.tree, act.expr).into_iter();
+            roots.any(|root| of_item.contains(&root))
+        };
+        let made = changes
+            .iter()
+            .filter(|it| !(self.asks_for(it, old) && is_of_item(it)));
         let made: Vec<Point> = made.map(|it| it.point).collect();
         if reaches(self.cfg, exit.from, old.start, &made) {
             return true;
@@ -95,29 +104,64 @@ impl View<'_> {
     /// these.
     fn told_by(&self, change: &Act) -> Vec<LocalId> {
         let tree = self.tree;
-        let made = tree.expr(change.expr).range;
         let args = tree.call(change.expr).map_or(&[][..], |(_, args)| args);
-        let mut told: Vec<LocalId> = args
-            .iter()
-            .filter_map(|&arg| tree.as_address(arg))
-            .collect();
+        let outs = args.iter().filter_map(|&arg| tree.as_address(arg));
+        self.made_of(outs.collect(), Some(change.expr))
+    }
+
+    /// These variables, those that get what `call` gives, and those that are made of them.
+    fn made_of(&self, mut found: Vec<LocalId>, call: Option<ExprId>) -> Vec<LocalId> {
+        let tree = self.tree;
         loop {
-            let tells = |value: ExprId| {
+            let is_made = |value: ExprId| {
                 let range = tree.expr(value).range;
-                range.contains(made)
+                call.is_some_and(|call| range.contains(tree.expr(call).range))
                     || tree
                         .exprs_in(range)
-                        .any(|(part, _)| tree.as_local(part).is_some_and(|it| told.contains(&it)))
+                        .any(|(part, _)| tree.as_local(part).is_some_and(|it| found.contains(&it)))
             };
-            let stores = tree
-                .stores()
-                .filter(|&(local, value)| !told.contains(&local) && tells(value));
-            let more: Vec<LocalId> = stores.map(|(local, _)| local).collect();
+            let stores = tree.stores();
+            let more = stores.filter(|&(local, value)| !found.contains(&local) && is_made(value));
+            // `to_number(item, &x)`
+            let calls = tree.calls().filter_map(|(call, _)| tree.call(call));
+            let calls = calls.filter(|(_, args)| args.iter().any(|&arg| is_made(arg)));
+            let outs =
+                calls.flat_map(|(_, args)| args.iter().filter_map(|&arg| tree.as_address(arg)));
+            let chosen = self.assigned_under(&is_made);
+            let more = more.map(|(local, _)| local).chain(outs).chain(chosen);
+            let more: Vec<LocalId> = more.filter(|local| !found.contains(local)).collect();
             if more.is_empty() {
-                return told;
+                return found;
             }
-            told.extend(more);
+            found.extend(more);
         }
+    }
+
+    /// The variables that are set where a condition decides that is one of these:
+    /// `if (begin(self) < 0) bad = 1;`, `begin(self) == 0 || (bad = 1);`.
+    fn assigned_under(&self, decides: &dyn Fn(ExprId) -> bool) -> Vec<LocalId> {
+        let tree = self.tree;
+        let branches = tree.stmts.iter().flat_map(|stmt| match stmt.kind {
+            StmtKind::If {
+                cond,
+                then,
+                otherwise,
+            } if decides(cond) => [Some(then), otherwise],
+            _ => [None, None],
+        });
+        let branches = branches.flatten().map(|stmt| tree.stmt(stmt).range);
+        let choices = tree.exprs.iter().filter_map(|expr| match expr.kind {
+            ExprKind::Binary {
+                op: BinaryOp::LogicalAnd | BinaryOp::LogicalOr,
+                lhs,
+                rhs,
+            } if decides(lhs) => Some(tree.expr(rhs).range),
+            ExprKind::Conditional { cond, .. } if decides(cond) => Some(expr.range),
+            _ => None,
+        });
+        let parts = branches.chain(choices).flat_map(|it| tree.exprs_in(it));
+        let set = parts.filter_map(|(expr, _)| tree.as_local(tree.changed(expr)?));
+        set.collect()
     }
 
     /// Whether all that `old` changes is changed by `exit` as well, but for what is about the failure
@@ -133,6 +177,44 @@ impl View<'_> {
         let tells = |act: &Act| !act.writes && !act.may_undo && !act.is_looked_at;
         let mut more = changes.iter().filter(|act| reach.contains(act.point));
         more.all(|act| own.contains(&act.key) || is_about(act) || tells(act))
+            && self.releases_no_more(old, exit, &about)
+    }
+
+    /// Whether `exit` releases what `old`, which comes before it, releases, and nothing gives away
+    /// between the two: `self->current = list; … if (!fast) { Py_DECREF(list); return NULL; }`.
+    fn releases_no_more(&self, old: &Exit, exit: &Exit, about: &[LocalId]) -> bool {
+        if !reaches(self.cfg, old.from, exit.from, &[]) {
+            return true;
+        }
+        let released = |act: &Act| {
+            let (name, args) = self.tree.call(act.expr)?;
+            let counts = capi::counts(name)?;
+            let is_release = matches!(counts, Counts::Release { .. } | Counts::Clear);
+            self.tree.as_local(*args.first()?).filter(|_| is_release)
+        };
+        let between = Reach::new(self.cfg, old.from, &[old.start, exit.from]);
+        let gives = |act: &&Act, local: LocalId| {
+            let named = self.tree.call(act.expr);
+            named.is_some_and(|(name, args)| {
+                let keeps = capi::effects(name).is_some_and(|it| it.steals.is_empty());
+                let is_given = args
+                    .iter()
+                    .any(|&arg| roots(self.tree, arg).contains(&local));
+                is_given && (!keeps || released(act) == Some(local))
+            })
+        };
+        let reach = Reach::new(self.cfg, old.start, &[exit.from]);
+        let own = Reach::new(self.cfg, exit.start, &[exit.from]);
+        let mut owed = self.acts.iter().filter(|act| reach.contains(act.point));
+        owed.all(|act| {
+            let Some(local) = released(act).filter(|local| !about.contains(local)) else {
+                return true;
+            };
+            let mut all = self.acts.iter();
+            let mut others = self.acts.iter();
+            all.any(|it| own.contains(it.point) && released(it) == Some(local))
+                || others.any(|it| between.contains(it.point) && gives(&it, local))
+        })
     }
 
     /// Whether what the function changes before `exit` is there for others after it. What becomes of
@@ -192,7 +274,8 @@ impl View<'_> {
         let format = |at: usize| self.tree.as_string(*args.get(at)?);
         let stores = |at: usize| {
             let is_known = matches!(capi::stored(name, at, format), Stored::Known(_));
-            let writes = capi::writes(name).is_some_and(|it| it.behind(at) || it.place(at));
+            // Of a function that the table does not name nothing is known.
+            let writes = capi::writes(name).is_none_or(|it| it.behind(at) || it.place(at));
             (is_known || writes) && !capi::reads_unit(name, at, format)
         };
         let leads_out = |arg: ExprId| match self.tree.expr(self.tree.without_casts(arg)).kind {
@@ -200,7 +283,7 @@ impl View<'_> {
                 op: UnaryOp::AddressOf,
                 operand,
             } => is_outside(self.tree, operand),
-            _ => is_outside(self.tree, arg),
+            _ => capi::writes(name).is_some() && is_outside(self.tree, arg),
         };
         let mut args = args.iter().enumerate();
         args.any(|(at, &arg)| !self.tree.is_null(arg) && stores(at) && leads_out(arg))
@@ -221,7 +304,7 @@ impl View<'_> {
         let is_release = |call: &str| {
             matches!(
                 capi::counts(call),
-                Some(capi::Counts::Release { .. } | capi::Counts::Clear)
+                Some(Counts::Release { .. } | Counts::Clear)
             )
         };
         let handed = tree.calls().filter(|(_, name)| !is_release(name));

@@ -6,7 +6,8 @@ use super::super::changed::Changed;
 use super::super::proof::seeds;
 use super::acts::Act;
 use crate::ast::{
-    BinaryOp, ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, Tree, UnaryOp,
+    BinaryOp, ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, TokenRange, Tree,
+    UnaryOp,
 };
 use crate::capi::{self, Returns};
 use crate::cfg::{Cfg, Point, Reach, Terminator, reaches};
@@ -239,12 +240,24 @@ impl Exit {
         })
     }
 
-    /// The variables that the test names.
+    /// The variables that the test names; of a call that stores what it finds, those that get it:
+    /// `if (PyDict_GetItemRef(self->map, key, &item) < 0)`.
     pub(super) fn tested(&self, tree: &Tree) -> Vec<LocalId> {
         let StmtKind::If { cond, .. } = tree.stmt(self.test).kind else {
             return Vec::new();
         };
-        let inner = tree.exprs_in(tree.expr(cond).range);
+        let within = tree.expr(cond).range;
+        let is_given = |&arg: &ExprId| tree.as_address(arg).is_none();
+        let storing = tree
+            .exprs_in(within)
+            .filter_map(|(expr, _)| tree.call(expr));
+        let storing = storing.filter(|(name, args)| {
+            (0..args.len()).any(|at| capi::effects(name).is_some_and(|it| it.out(at).is_some()))
+        });
+        let given = storing.flat_map(|(_, args)| args.iter().copied().filter(is_given));
+        let given: Vec<TokenRange> = given.map(|arg| tree.expr(arg).range).collect();
+        let inner = tree.exprs_in(within);
+        let inner = inner.filter(|(_, part)| !given.iter().any(|it| it.contains(part.range)));
         inner.filter_map(|(id, _)| tree.as_local(id)).collect()
     }
 }

@@ -538,8 +538,8 @@ finally:
     return -1;
 "#
     ), @r#"
-        9: review: in `f`, what `window->state = READY` (line 14) did may stay where the function leaves here: it had no way out in that state
-        15: review: in `f`, what `window->state = READY` (line 14) did may stay where the function leaves here: it had no way out in that state
+        9: review: in `f`, what `next_state(window)` (line 5) did may stay where the function leaves here: it had no way out in that state; in `f`, what `window->state = READY` (line 14) did may stay where the function leaves here: it had no way out in that state
+        15: review: in `f`, what `next_state(window)` (line 5) did may stay where the function leaves here: it had no way out in that state; in `f`, what `window->state = READY` (line 14) did may stay where the function leaves here: it had no way out in that state
         @@
              struct window *window = find(self);
              int status = 0;
@@ -599,7 +599,7 @@ done:
     return result;
 "#
     ), @"
-        14: review: in `f`, what `PySet_Add(graph.seen, *place)` (line 10) did may stay where the function leaves here: it had no way out in that state
+        14: review: in `f`, what `count(list)` (line 13) did may stay where the function leaves here: it had no way out in that state
         @@
              }
              for (i = 0; i < count(list); i++) {
@@ -702,6 +702,8 @@ finally:
     return NULL;
 "#
     ), @r#"
+        9: review: in `f`, what `window->first = item` (line 9) did may stay where the function leaves here: it had no way out in that state
+        10: review: in `f`, what `window->first = item` (line 9) did may stay where the function leaves here: it had no way out in that state
         @@
              struct window *window = (struct window *)self;
              PyObject *made = PyObject_CallNoArgs(key);

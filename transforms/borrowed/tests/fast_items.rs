@@ -189,7 +189,7 @@ fn a_sequence_that_a_call_gives() {
     return 0;
 "#
     ), @"
-        5: review: the sequence is what `PySequence_Fast` gave: a subclass may give other items; in `f`, what `PyDict_SetItem(dict, key, key)` (line 3) did may stay where the function leaves here: it had no way out in that state
+        5: review: the sequence is what `PySequence_Fast` gave: a subclass may give other items; in `f`, what `items_of(list)` did may stay where the function leaves here: it had no way out in that state
         @@
          static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {

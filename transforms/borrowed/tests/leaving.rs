@@ -49,6 +49,7 @@ fn what_raises_gives_the_error() {
     return out;
 "#
     ), @"
+        7: review: in `f`, what `weight(item)` (line 7) did may stay where the function leaves here: it had no way out in that state
         @@
              if (out == NULL)
                  return (double *)PyErr_NoMemory();

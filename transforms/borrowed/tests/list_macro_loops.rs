@@ -177,6 +177,7 @@ fn the_item_is_read_behind_the_loop() {
     use(item);
 "#
     ), @"
+        5: review: in `f`, what `check(item)` (line 6) did may stay where the function leaves here: it had no way out in that state
         @@
              PyObject *item = NULL;
              for (i = 0; i < PyList_GET_SIZE(list); i++) {

@@ -294,6 +294,7 @@ error:
     Py_DECREF(row);
     return NULL;"#
     ), @"
+        10: review: in `f`, what `column(self, at)` (line 14) did may stay where the function leaves here: it had no way out in that state
         @@
              for (Py_ssize_t at = 0; at < i; at++) {
                  if (at < PyList_GET_SIZE(list)) {

@@ -327,6 +327,7 @@ fn what_the_function_leaves_as_it_is() {
     }
 "#
     ), @"
+        6: review: in `f`, what `is_over(item)` (line 6) did may stay where the function leaves here: it had no way out in that state
         @@
              Py_ssize_t k;
              for (k = 0; k < all->count; k++) {

@@ -267,28 +267,30 @@ fn none_is_compared_with_another_object() {
     return n;
 "#
     ), @"
-    @@
-         int n = 0;
-         while (--i >= 0 && !n) {
-    -        o = PyWeakref_GetObject(PyList_GetItem(list, i));
-    +        PyObject *item = PyList_GetItemRef(list, i);
-    +        if (item == NULL) {
-    +            return -1;
-    +        }
-    +        if (PyWeakref_GetRef(item, &o) == 0) {
-    +            o = Py_NewRef(Py_None);
-    +        }
-    +        Py_DECREF(item);
-             if (o == key) {
-    +            Py_XDECREF(o);
-                 if (PySequence_DelItem(list, i) < 0)
-                     return -1;
-                 n = 1;
-    +        } else {
-    +            Py_XDECREF(o);
+        6: review: in `f`, what `PySequence_DelItem(list, i)` (line 8) did may stay where the function leaves here: it had no way out in that state
+        6: review: in `f`, what `PySequence_DelItem(list, i)` (line 8) did may stay where the function leaves here: it had no way out in that state
+        @@
+             int n = 0;
+             while (--i >= 0 && !n) {
+        -        o = PyWeakref_GetObject(PyList_GetItem(list, i));
+        +        PyObject *item = PyList_GetItemRef(list, i);
+        +        if (item == NULL) {
+        +            return -1;
+        +        }
+        +        if (PyWeakref_GetRef(item, &o) == 0) {
+        +            o = Py_NewRef(Py_None);
+        +        }
+        +        Py_DECREF(item);
+                 if (o == key) {
+        +            Py_XDECREF(o);
+                     if (PySequence_DelItem(list, i) < 0)
+                         return -1;
+                     n = 1;
+        +        } else {
+        +            Py_XDECREF(o);
+                 }
              }
-         }
-    ");
+        ");
 }
 
 #[test]
