@@ -1758,3 +1758,14 @@ static PyObject *f(PyObject *self, PyObject *arg)
     return r == NULL ? Py_NewRef(Py_None) : PyUnicode_FromString(r->text);
 }
 static PyMethodDef others[] = {{"pop", pop, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+
+/*** an object that one thread loads and another releases: `cur` in `f` */
+static PyObject *cur;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *now = __atomic_load_n(&cur, __ATOMIC_SEQ_CST);
+    PyObject *text = now ? PyObject_Str(now) : Py_NewRef(Py_None);
+    PyObject *old = __atomic_exchange_n(&cur, Py_NewRef(arg), __ATOMIC_SEQ_CST);
+    Py_XDECREF(old);
+    return text;
+}

@@ -115,7 +115,8 @@ pub(in crate::strong) fn asks_for_error(scene: &Scene<'_>, call: ExprId) -> bool
     let others = others.into_iter().map(|(point, _)| point);
     let others: Vec<Point> = others.chain(labels).collect();
     let mut asked = questions.into_iter().map(|(point, _)| point);
-    if !asked.any(|point| reaches(scene.cfg, missed.call.next(), point, &others)) {
+    let leads = |point| reaches(scene.cfg, missed.call.next(), point, &others);
+    if !asked.any(|point| !others.contains(&point) && leads(point)) {
         return false;
     }
     let mut asks = false;
