@@ -93,3 +93,13 @@ fn an_attribute_is_anything() {
     Py_XSETREF(self->d, v);"#;
     assert_eq!(lookup(store, "", "self->d"), "review, 1 doubts");
 }
+
+#[test]
+fn none_in_the_place_of_a_dict() {
+    let either = "self->d ? self->d : Py_None";
+    assert_eq!(lookup(MADE, "", either), "review, 1 doubts");
+    let local = "PyObject *d = Py_None; if (ignored) d = self->d;";
+    assert_eq!(lookup(MADE, local, "d"), "review, 1 doubts");
+    let compared = format!("{local} if (d == Py_None) return PyErr_NoMemory();");
+    assert_eq!(lookup(MADE, &compared, "d"), "safe, 0 doubts");
+}

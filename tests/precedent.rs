@@ -127,3 +127,25 @@ fn what_the_exit_in_front_releases() {
     let result = between(made, "Py_DECREF(fast); self->current = NULL; Py_DECREF(x);");
     assert!(is_left_to_people(&result), "{result}");
 }
+
+/// What the lookup gives is returned, be it there or not.
+#[test]
+fn an_item_that_is_returned_as_it_is() {
+    let returned = |before: &str| {
+        all(&format!(
+            "
+typedef struct {{ PyObject_HEAD PyObject *items; int busy; }} Box;
+static PyObject *f(Box *self, PyObject *unused) {{
+    PyObject *item;
+    {before}
+    item = PyList_GET_ITEM(self->items, 0);
+    Py_INCREF(item);
+    return item;
+}}
+"
+        ))
+    };
+    assert_eq!(returned(""), "safe");
+    let busy = returned("self->busy = 1;");
+    assert!(is_left_to_people(&busy), "{busy}");
+}

@@ -41,7 +41,10 @@ impl Cx<'_> {
             Some(cell) => {
                 !self.is_asked(flow, &cell, at) && self.cell_may_be_anything(&cell, depth)
             }
-            None => self.value_may_be_anything(flow, operand, depth),
+            None => {
+                flow.may_be_none(operand) && !is_told_from_none(flow, operand, at)
+                    || self.value_may_be_anything(flow, operand, depth)
+            }
         }
     }
 
@@ -198,6 +201,22 @@ impl Cx<'_> {
         let mut blocks = flow.cfg.iter().map(|(_, block)| &block.terminator);
         checks || blocks.any(|end| unequal_from(flow, end, differs).is_some_and(leads))
     }
+}
+
+/// Whether a variable was compared with `None` on all ways to `at`.
+fn is_told_from_none(flow: &Flow<'_>, operand: &Operand, at: Point) -> bool {
+    let local = flow.local(operand);
+    let is_it = |operand: &Operand| local.is_some() && flow.local(operand) == local;
+    let differs = |condition: &Condition| {
+        let (lhs, rhs) = (&condition.lhs, &condition.rhs);
+        is_it(lhs) && flow.may_be_none(rhs) || is_it(rhs) && flow.may_be_none(lhs)
+    };
+    let dominators = Dominators::new(&flow.cfg);
+    let mut blocks = flow.cfg.iter().map(|(_, block)| &block.terminator);
+    blocks.any(|end| {
+        let block = unequal_from(flow, end, differs);
+        block.is_some_and(|block| dominators.dominates(block, at.block))
+    })
 }
 
 /// A place that other functions write: a field of a type, or a static variable.

@@ -58,10 +58,11 @@ pub(super) fn failures(changed: Changed<'_>, files: &FileSet) -> Vec<(Option<Byt
     let function = changed.function;
     let graph = graph(function);
     let (new, old) = exits(changed, &graph);
-    if new.is_empty() {
+    let nesting = Nesting::new(function);
+    let untested = precedent::untested(changed, &graph, &nesting);
+    if new.is_empty() && untested.is_empty() {
         return Vec::new();
     }
-    let nesting = Nesting::new(function);
     let acts = acts(changed, files, &graph, &nesting);
     let view = View {
         asked: asked(&function.tree, &acts, &old),
@@ -86,7 +87,11 @@ pub(super) fn failures(changed: Changed<'_>, files: &FileSet) -> Vec<(Option<Byt
         let claims = view.claims(exit).into_iter();
         claims.map(move |claim| (call, Failure::Unknown(claim)))
     });
-    claims.collect()
+    let untested = untested.iter().filter_map(|(call, exit)| {
+        let claim = view.claim_of_untested(exit)?;
+        Some((changed.place_of(*call), Failure::Unknown(claim)))
+    });
+    claims.chain(untested).collect()
 }
 
 /// A function of a result, and the ways out of it.
@@ -341,9 +346,7 @@ impl View<'_> {
             && let Some(act) = self.without_precedent(exit)
         {
             let act = self.told(act.expr);
-            claims.push(format!(
-                "in `{name}`, what {act} did may stay where the function leaves here: it had no way out in that state"
-            ));
+            claims.push(precedent::may_stay(name, &act));
         }
         claims.extend(mistaken);
         claims

@@ -6,18 +6,82 @@
 //! item = PyDict_GetItemRef(…);                  /* the first that can fail: and `depth`? */
 //! ```
 
+use std::cell::OnceCell;
+
+use super::super::changed::Changed;
 use super::View;
 use super::acts::{Act, is_array, is_outside, roots, sets_errno};
 use super::obligations::Change;
 use super::ways::Exit;
 use crate::ast::{
-    BinaryOp, Expr, ExprId, ExprKind, LocalId, Name, StmtKind, TokenRange, Tree, UnaryOp,
+    BinaryOp, Expr, ExprId, ExprKind, LocalId, Name, Nesting, StmtId, StmtKind, TokenRange, Tree,
+    UnaryOp,
 };
 use crate::capi::{self, Counts, Returns, Stored};
-use crate::cfg::{Point, Reach, reaches};
+use crate::cfg::{Cfg, Point, Reach, reaches};
 use crate::program::Lasting;
 
+/// The lookups that came in whose result is returned as it is: that is an exit where there is nothing.
+///
+/// ```c
+/// self->busy = 1;
+/// item = PyList_GetItemRef(self->items, 0);
+/// return item;
+/// ```
+pub(super) fn untested(changed: Changed<'_>, cfg: &Cfg, nesting: &Nesting) -> Vec<(ExprId, Exit)> {
+    let tree = &changed.function.tree;
+    let is_new = |call: ExprId| changed.is_inserted(tree.expr(call).range.start);
+    let gives = |name: &str| capi::effects(name).is_some_and(|it| it.returns == Returns::New);
+    let lookups = tree.calls().filter(|(call, name)| {
+        let seed = capi::REPLACEMENTS.iter().any(|row| row.strong == *name);
+        (seed || *name == "PySequence_GetItem") && gives(name) && is_new(*call)
+    });
+    let lookups: Vec<ExprId> = lookups.map(|(call, _)| call).collect();
+    let ids = (0u32..).map(StmtId).zip(&tree.stmts);
+    let is_tested = |local: LocalId| {
+        tree.stmts.iter().any(|stmt| match stmt.kind {
+            StmtKind::If { cond, .. } => roots(tree, cond).contains(&local),
+            _ => false,
+        })
+    };
+    let returned = ids.filter_map(|(id, stmt)| match stmt.kind {
+        StmtKind::Return(Some(value)) => Some((id, tree.without_casts(value))),
+        _ => None,
+    });
+    let returned = returned.filter(|(_, value)| !tree.as_local(*value).is_some_and(is_tested));
+    let exits = returned.flat_map(|(jump, value)| {
+        let gets = |call: &ExprId| {
+            let mut stores = tree.stores();
+            *call == value
+                || stores.any(|(local, it)| {
+                    tree.as_local(value) == Some(local) && tree.without_casts(it) == *call
+                })
+        };
+        let own: Vec<ExprId> = lookups.iter().copied().filter(gets).collect();
+        own.into_iter().filter_map(move |call| {
+            let (from, start) = (cfg.call(call)?, cfg.before(jump)?);
+            let test = nesting.stmt_of(call)?;
+            let exit = Exit {
+                test,
+                then: jump,
+                jump,
+                from,
+                start,
+                onward: OnceCell::new(),
+            };
+            reaches(cfg, from.next(), start, &[]).then_some((call, exit))
+        })
+    });
+    exits.collect()
+}
+
 impl View<'_> {
+    /// What has to be true for a lookup whose result is returned as it is.
+    pub(super) fn claim_of_untested(&self, exit: &Exit) -> Option<String> {
+        let act = self.told(self.without_precedent(exit)?.expr);
+        Some(may_stay(&self.changed.function.name, &act))
+    }
+
     /// What the function had changed where `exit` leaves, if it had no exit in that state, or just such
     /// that change more.
     pub(super) fn without_precedent(&self, exit: &Exit) -> Option<&Act> {
@@ -353,4 +417,12 @@ fn is_address_within(tree: &Tree, arg: ExprId) -> bool {
         } => is_within(tree, operand),
         _ => tree.as_local(arg).is_some_and(|it| is_array(tree, it)),
     }
+}
+
+/// That what `act` did may stay.
+pub(super) fn may_stay(function: &str, act: &str) -> String {
+    format!(
+        "in `{function}`, what {act} did may stay where the function leaves here: it had no way out in \
+         that state"
+    )
 }
