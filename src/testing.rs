@@ -56,12 +56,7 @@ fn once(rules: &[&'static Rule], text: &str, errors: Errors) -> (String, String)
         for finding in &findings {
             said += &describe(finding, line(finding));
         }
-        let fixes = findings
-            .iter()
-            .filter_map(|finding| match &finding.outcome {
-                Outcome::Fix(fix) => Some(fix),
-                Outcome::Safe(_) | Outcome::Manual(_) => None,
-            });
+        let fixes = findings.iter().filter_map(Finding::fix);
         (said, applied(file, fixes))
     })
 }
@@ -144,12 +139,7 @@ fn once_triaged(rule: &Rule, text: &str, choose: fn(&Fix) -> &Fix) -> (String, S
         }
         let file = cx.file(CODE);
         let said = findings.iter().map(|finding| in_full(file, finding));
-        let fixes = findings
-            .iter()
-            .filter_map(|finding| match &finding.outcome {
-                Outcome::Fix(fix) => Some(fix),
-                Outcome::Safe(_) | Outcome::Manual(_) => None,
-            });
+        let fixes = findings.iter().filter_map(Finding::fix);
         (said.collect(), applied(file, fixes))
     })
 }

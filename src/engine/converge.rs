@@ -41,7 +41,7 @@ pub(super) fn join(
 /// Pairs of findings whose fixes clash, the one to be made first; at most one pair a function.
 fn pairs(findings: &[Finding]) -> Vec<(usize, usize)> {
     let fixes = (0u32..).zip(findings);
-    let fixes = fixes.filter_map(|(at, finding)| Some((FixId(at), fix_of(finding)?)));
+    let fixes = fixes.filter_map(|(at, finding)| Some((FixId(at), finding.fix()?)));
     let (_, conflicts) = EditSet::merge(fixes);
     let clashing = conflicts
         .iter()
@@ -64,7 +64,7 @@ fn in_order(findings: &[Finding], (kept, rejected): (usize, usize)) -> (usize, u
     let file = findings[rejected].file;
     let takes =
         |edit: &Edit| edit.file == file && edit.span.start() <= about && about < edit.span.end();
-    match fix_of(&findings[kept]) {
+    match findings[kept].fix() {
         Some(fix) if fix.edits.iter().any(takes) => (rejected, kept),
         _ => (kept, rejected),
     }
@@ -79,7 +79,7 @@ fn place(finding: &Finding) -> (FileId, Option<&str>) {
 fn entangled(findings: &[Finding]) -> Vec<(usize, usize)> {
     let mut functions: BTreeMap<_, Vec<(usize, &Fix)>> = BTreeMap::new();
     for (at, finding) in findings.iter().enumerate() {
-        if let Some(fix) = fix_of(finding) {
+        if let Some(fix) = finding.fix() {
             functions.entry(place(finding)).or_default().push((at, fix));
         }
     }
@@ -107,7 +107,7 @@ fn entangled(findings: &[Finding]) -> Vec<(usize, usize)> {
 fn is_section(finding: &Finding) -> bool {
     match finding.rule.code {
         "UG301" => true,
-        "UG106" | "UG107" => fix_of(finding).is_some_and(dict_next::holds_list),
+        "UG106" | "UG107" => finding.fix().is_some_and(dict_next::holds_list),
         _ => false,
     }
 }
@@ -131,13 +131,6 @@ fn touch(one: &Fix, other: &Fix) -> bool {
         .any(|edit| other.edits.iter().any(|second| touches(edit, second)))
 }
 
-fn fix_of(finding: &Finding) -> Option<&Fix> {
-    match &finding.outcome {
-        Outcome::Fix(fix) => Some(fix),
-        Outcome::Safe(_) | Outcome::Manual(_) => None,
-    }
-}
-
 /// Applies the fixes that stay, looks for the others again, and joins what is found; whether
 /// anything was.
 fn round(
@@ -149,7 +142,7 @@ fn round(
 ) -> bool {
     let kept = pairs.iter().filter_map(|&(kept, _)| {
         let id = u32::try_from(kept).expect("findings are indexed by u32");
-        Some((FixId(id), fix_of(&findings[kept])?))
+        Some((FixId(id), findings[kept].fix()?))
     });
     let (edits, conflicts) = EditSet::merge(kept);
     let mut changed = package.clone();
@@ -171,10 +164,10 @@ fn round(
     );
     let mut any = false;
     for &(kept, rejected) in pairs {
-        let Some(one) = fix_of(&findings[kept]).cloned() else {
+        let Some(one) = findings[kept].fix().cloned() else {
             continue;
         };
-        let other = fix_of(&findings[rejected]).cloned();
+        let other = findings[rejected].fix().cloned();
         let Some(next) = all_anew(findings, rejected, &again, &results) else {
             continue;
         };
@@ -183,7 +176,7 @@ fn round(
         };
         any = true;
         for finding in findings.iter_mut() {
-            let fix = fix_of(finding);
+            let fix = finding.fix();
             if fix == Some(&one) || fix == other.as_ref() {
                 finding.outcome = Outcome::Fix(joined.clone());
             }
@@ -199,9 +192,9 @@ fn is_joined(findings: &[Finding], at: usize) -> bool {
 
 /// The findings whose fix is that of the finding at `at`.
 fn sharing(findings: &[Finding], at: usize) -> impl Iterator<Item = &Finding> {
-    let fix = fix_of(&findings[at]);
+    let fix = findings[at].fix();
     let all = findings.iter();
-    all.filter(move |finding| fix.is_some() && fix_of(finding) == fix)
+    all.filter(move |finding| fix.is_some() && finding.fix() == fix)
 }
 
 /// The fix for all findings that share that of `rejected`; `None` if one of them has none any
@@ -242,7 +235,7 @@ fn anew<'f>(
             && other.file == finding.file
             && other.span.start() == start
     })?;
-    fix_of(same)
+    same.fix()
 }
 
 /// `one`, then `next`, which speaks of the result of all `edits`, as one fix of the original.

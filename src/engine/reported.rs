@@ -7,10 +7,10 @@
 //!     return NULL;                             /* and `depth`? */
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::{Config, run};
-use crate::capi::{OldErrors, REPLACEMENTS};
+use crate::capi::{self, OldErrors};
 use crate::edit::{Confidence, Fix};
 use crate::package::Package;
 use crate::rule::{CallSite, Errors, Finding, Outcome, PackageCx, Rule};
@@ -32,7 +32,7 @@ pub(super) fn solve(
     }
     let mut tried = findings.to_vec();
     validator.fixes(&mut tried);
-    tried.retain(|it| is_swallowing(it) && confidence(it) == Some(Confidence::Review));
+    tried.retain(|it| is_swallowing(it) && has_fix(it, Confidence::Review));
     let sites = sites(cx, &tried);
     if sites.is_empty() {
         return;
@@ -48,16 +48,14 @@ pub(super) fn solve(
 
 /// Whether a lookup swallowed its errors.
 fn is_swallowing(finding: &Finding) -> bool {
-    let is_it = |row: &&crate::capi::Replacement| Some(row.borrowed) == finding.api;
-    let row = REPLACEMENTS.iter().find(is_it);
+    let row = finding.api.and_then(capi::replacement);
     row.is_some_and(|row| row.errors == OldErrors::Swallowed)
 }
 
-fn confidence(finding: &Finding) -> Option<Confidence> {
-    match &finding.outcome {
-        Outcome::Fix(fix) => Some(fix.confidence),
-        Outcome::Safe(_) | Outcome::Manual(_) => None,
-    }
+fn has_fix(finding: &Finding, confidence: Confidence) -> bool {
+    finding
+        .fix()
+        .is_some_and(|fix| fix.confidence == confidence)
 }
 
 /// The calls that `findings` are about.
@@ -77,28 +75,25 @@ fn adopt(findings: &mut [Finding], tried: &[Finding], found: &[Finding]) {
     };
     let better = |finding: &Finding| {
         let asked = tried.iter().any(|it| is_same(it, finding));
-        let new = found.iter().find(|it| is_same(it, finding))?;
-        match &new.outcome {
-            Outcome::Fix(fix) if asked && fix.confidence == Confidence::Safe => Some(fix.clone()),
-            _ => None,
-        }
+        let mut found = found.iter().filter(|it| asked && is_same(it, finding));
+        let new = found.next().filter(|it| has_fix(it, Confidence::Safe))?;
+        new.fix().cloned()
     };
-    let all: Vec<Option<Fix>> = findings.iter().map(better).collect();
-    let mut kept: BTreeMap<usize, Fix> = BTreeMap::new();
-    for (at, new) in all.iter().enumerate() {
-        let mut same = (0..all.len()).filter(|&it| findings[it].outcome == findings[at].outcome);
-        if let Some(new) = new
-            && same.all(|it| all[it].is_some())
-        {
-            kept.insert(at, new.clone());
-        }
-    }
-    for (at, mut new) in kept {
-        if let Outcome::Fix(old) = &findings[at].outcome {
+    let better: Vec<Option<Fix>> = findings.iter().map(better).collect();
+    let is_whole = |at: usize| {
+        let mut sharing = findings.iter().zip(&better);
+        sharing.all(|(it, new)| it.outcome != findings[at].outcome || new.is_some())
+    };
+    let whole: Vec<bool> = (0..findings.len())
+        .map(|at| better[at].is_some() && is_whole(at))
+        .collect();
+    let better = better.into_iter().zip(whole);
+    for (finding, (new, is_whole)) in findings.iter_mut().zip(better) {
+        if let (Some(mut new), true, Some(old)) = (new, is_whole, finding.fix()) {
             let mut old = old.clone();
-            new.alternatives.append(&mut old.alternatives);
-            new.alternatives.insert(0, old);
+            let others = std::mem::take(&mut old.alternatives);
+            new.alternatives.extend(std::iter::once(old).chain(others));
+            finding.outcome = Outcome::Fix(new);
         }
-        findings[at].outcome = Outcome::Fix(new);
     }
 }

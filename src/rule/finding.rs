@@ -37,6 +37,17 @@ pub struct Finding {
     pub outcome: Outcome,
 }
 
+impl Finding {
+    /// The change that can be applied, if there is one.
+    #[must_use]
+    pub const fn fix(&self) -> Option<&Fix> {
+        match &self.outcome {
+            Outcome::Fix(fix) => Some(fix),
+            Outcome::Safe(_) | Outcome::Manual(_) => None,
+        }
+    }
+}
+
 /// A further place that explains a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Failure, Validator, fix_of};
+use super::{Failure, Validator};
 use crate::edit::{Confidence, Edit, Fix};
 use crate::rule::{Finding, Outcome};
 use crate::source::FileId;
@@ -13,7 +13,7 @@ impl Validator<'_> {
     /// Call it after [`fixes`](Self::fixes): an alternative is tried among the other fixes that
     /// are left.
     pub fn alternatives(&mut self, findings: &mut [Finding]) {
-        let counts = findings.iter().filter_map(fix_of);
+        let counts = findings.iter().filter_map(Finding::fix);
         let most = counts.map(|fix| fix.alternatives.len()).max().unwrap_or(0);
         // From the last one on: what is dropped moves only those that are done.
         for nth in (0..most).rev() {
@@ -41,7 +41,7 @@ fn trial(findings: &[Finding], nth: usize) -> Vec<Finding> {
     }
     for finding in &mut trial {
         let is_far = |fix: &Fix| !fix.edits.iter().any(|edit| files.contains(&edit.file));
-        if fix_of(finding).is_some_and(is_far) {
+        if finding.fix().is_some_and(is_far) {
             finding.outcome = Outcome::Safe(String::new());
         }
     }
@@ -49,7 +49,7 @@ fn trial(findings: &[Finding], nth: usize) -> Vec<Finding> {
 }
 
 fn alternative(finding: &Finding, nth: usize) -> Option<&Fix> {
-    fix_of(finding)?.alternatives.get(nth)
+    finding.fix()?.alternatives.get(nth)
 }
 
 /// An alternative that meets another fix was not made with that in mind.
@@ -60,7 +60,7 @@ fn drop_entangled(findings: &mut [Finding], nth: usize) {
             continue;
         };
         let others = trial.iter().enumerate().filter(|(other, _)| *other != at);
-        let mut others = others.filter_map(|(_, finding)| fix_of(finding));
+        let mut others = others.filter_map(|(_, finding)| finding.fix());
         if others.any(|other| meet(own, other)) {
             remove(finding, nth);
         }

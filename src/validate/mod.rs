@@ -109,11 +109,11 @@ impl<'a> Validator<'a> {
     /// Validates all fixes among `findings`: first the safe ones by themselves, as they can be
     /// applied without the others, then all together.
     pub fn fixes(&mut self, findings: &mut [Finding]) -> Validation {
-        let before = findings.iter().filter_map(fix_of).count();
+        let before = findings.iter().filter_map(Finding::fix).count();
         let mut demoted = 0;
         let mut all_hold = false;
         for least in [Confidence::Safe, Confidence::Review] {
-            let mut fixes = findings.iter().filter_map(fix_of);
+            let mut fixes = findings.iter().filter_map(Finding::fix);
             if all_hold && fixes.all(|fix| fix.confidence > least) {
                 // With nothing to review, all together are the safe ones by themselves.
                 break;
@@ -140,7 +140,7 @@ impl<'a> Validator<'a> {
     /// with others is left out when these are applied, and proven with what it does not clash with.
     fn round(&mut self, findings: &[Finding], least: Confidence) -> BTreeMap<usize, Failure> {
         let fixes = (0u32..).zip(findings).filter_map(|(at, finding)| {
-            let fix = fix_of(finding).filter(|fix| fix.confidence >= least)?;
+            let fix = finding.fix().filter(|fix| fix.confidence >= least)?;
             Some((FixId(at), fix))
         });
         let mut left: Vec<(FixId, &Fix)> = fixes.collect();
@@ -179,13 +179,6 @@ impl<'a> Validator<'a> {
         let failures = failures_of(&change, &self.original, self.reload);
         self.proven.add(open, &failures);
         guilty(fixes, &failures)
-    }
-}
-
-fn fix_of(finding: &Finding) -> Option<&Fix> {
-    match &finding.outcome {
-        Outcome::Fix(fix) => Some(fix),
-        Outcome::Safe(_) | Outcome::Manual(_) => None,
     }
 }
 

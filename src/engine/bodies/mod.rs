@@ -193,10 +193,7 @@ impl Solver<'_, '_> {
 
 /// The fixes among `findings` as one; `None` if there is none.
 fn together(findings: &[&Finding]) -> Option<Fix> {
-    let mut fixes = findings.iter().filter_map(|found| match &found.outcome {
-        Outcome::Fix(fix) => Some(fix),
-        Outcome::Safe(_) | Outcome::Manual(_) => None,
-    });
+    let mut fixes = findings.iter().filter_map(|found| found.fix());
     let mut whole = fixes.next()?.clone();
     fixes.for_each(|fix| whole.include(fix));
     // Stable: insertions at one place keep their order.

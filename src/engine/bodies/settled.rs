@@ -135,10 +135,9 @@ fn is_open(finding: &Finding) -> bool {
 }
 
 fn safe_fix(finding: &Finding) -> Option<&Fix> {
-    match &finding.outcome {
-        Outcome::Fix(fix) if fix.confidence == Confidence::Safe => Some(fix),
-        _ => None,
-    }
+    finding
+        .fix()
+        .filter(|fix| fix.confidence == Confidence::Safe)
 }
 
 fn function(finding: &Finding) -> Option<Function> {

@@ -93,7 +93,7 @@ pub(super) fn serve(
         Compat::None => return (Vec::new(), Origins::default()),
     };
     let target = limited::target(package, workspace, oldest);
-    let fixes = findings.iter().filter_map(fix_of);
+    let fixes = findings.iter().filter_map(Finding::fix);
     let forms = fixes.flat_map(|fix| std::iter::once(fix).chain(&fix.alternatives));
     let needed: BTreeSet<Wanted> = forms.flat_map(|fix| needs(fix, target)).collect();
     if needed.is_empty() {
@@ -232,13 +232,6 @@ fn first_edit(fix: &Fix, file: FileId) -> ByteOffset {
     let own = fix.edits.iter().filter(|edit| edit.file == file);
     let first = own.map(|edit| edit.span.start()).min();
     first.unwrap_or(ByteOffset(u32::MAX))
-}
-
-fn fix_of(finding: &Finding) -> Option<&Fix> {
-    match &finding.outcome {
-        Outcome::Fix(fix) => Some(fix),
-        Outcome::Safe(_) | Outcome::Manual(_) => None,
-    }
 }
 
 /// Files and functions of the needs that `target` makes real.

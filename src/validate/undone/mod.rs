@@ -28,6 +28,7 @@ mod obligations;
 mod outputs;
 mod precedent;
 mod spelling;
+mod staying;
 mod stored;
 mod taken_out;
 mod telling;
@@ -43,7 +44,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Failure;
 use super::changed::Changed;
 use super::proof::graph;
-use crate::ast::{BinaryOp, ExprId, ExprKind, Nesting, StmtId, StmtKind, Tree};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Nesting, StmtId, StmtKind, Tree};
 use crate::cfg::{Cfg, Liveness, Point, Reach, reaches};
 use crate::program::Lasting;
 use crate::source::{ByteSpan, FileSet};
@@ -291,9 +292,13 @@ impl View<'_> {
 
     /// Whether `act` works on what is not there if the lookup failed.
     fn speaks_of_result(&self, act: &Act, exit: &Exit) -> bool {
-        let tested = exit.tested(self.tree);
+        self.works_on(act, &exit.tested(self.tree))
+    }
+
+    /// Whether `act` works on one of these variables.
+    fn works_on(&self, act: &Act, locals: &[LocalId]) -> bool {
         let mut roots = acts::roots(self.tree, act.expr).into_iter();
-        roots.any(|root| tested.contains(&root))
+        roots.any(|root| locals.contains(&root))
     }
 
     /// What has to be true for `exit` to be right.

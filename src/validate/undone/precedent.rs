@@ -9,17 +9,16 @@
 use std::cell::OnceCell;
 
 use super::super::changed::Changed;
+use super::super::proof::seeds;
 use super::View;
-use super::acts::{Act, is_array, is_outside, roots, sets_errno};
-use super::obligations::Change;
+use super::acts::{Act, roots};
 use super::ways::Exit;
 use crate::ast::{
-    BinaryOp, Expr, ExprId, ExprKind, LocalId, Name, Nesting, StmtId, StmtKind, TokenRange, Tree,
-    UnaryOp,
+    BinaryOp, Expr, ExprId, ExprKind, LocalId, Name, Nesting, StmtId, StmtKind, TokenRange,
 };
-use crate::capi::{self, Counts, Returns, Stored};
+use crate::capi::{self, Counts};
 use crate::cfg::{Cfg, Point, Reach, reaches};
-use crate::program::Lasting;
+use crate::ownership::track::Origin;
 
 /// The lookups that came in whose result is returned as it is: that is an exit where there is nothing.
 ///
@@ -30,13 +29,24 @@ use crate::program::Lasting;
 /// ```
 pub(super) fn untested(changed: Changed<'_>, cfg: &Cfg, nesting: &Nesting) -> Vec<(ExprId, Exit)> {
     let tree = &changed.function.tree;
-    let is_new = |call: ExprId| changed.is_inserted(tree.expr(call).range.start);
-    let gives = |name: &str| capi::effects(name).is_some_and(|it| it.returns == Returns::New);
-    let lookups = tree.calls().filter(|(call, name)| {
-        let seed = capi::REPLACEMENTS.iter().any(|row| row.strong == *name);
-        (seed || *name == "PySequence_GetItem") && gives(name) && is_new(*call)
+    let seeds = seeds(
+        changed.item,
+        changed.function,
+        changed.applied,
+        changed.handing,
+    )
+    .into_iter();
+    let lookups = seeds.filter_map(|seed| match seed.origin {
+        Origin::Call(call) => Some(call),
+        Origin::Param(_) | Origin::Local(_) => None,
     });
-    let lookups: Vec<ExprId> = lookups.map(|(call, _)| call).collect();
+    // `Py_NewRef(item)` finds nothing.
+    let is_lookup = |call: &ExprId| {
+        let name = tree.called(*call);
+        changed.is_inserted(tree.expr(*call).range.start)
+            && name.is_some_and(|name| capi::counts(name).is_none())
+    };
+    let lookups: Vec<ExprId> = lookups.filter(is_lookup).collect();
     let ids = (0u32..).map(StmtId).zip(&tree.stmts);
     let is_tested = |local: LocalId| {
         tree.stmts.iter().any(|stmt| match stmt.kind {
@@ -105,13 +115,9 @@ impl View<'_> {
     /// two, but for one with the item, where `old` tells that it failed.
     fn is_in_state_of(&self, old: &Exit, exit: &Exit, changes: &[&Act]) -> bool {
         let of_item = self.made_of(exit.tested(self.tree), None);
-        let is_of_item = |act: &Act| {
-            let mut roots = roots(self.tree, act.expr).into_iter();
-            roots.any(|root| of_item.contains(&root))
-        };
         let made = changes
             .iter()
-            .filter(|it| !(self.asks_for(it, old) && is_of_item(it)));
+            .filter(|it| !(self.asks_for(it, old) && self.works_on(it, &of_item)));
         let made: Vec<Point> = made.map(|it| it.point).collect();
         if reaches(self.cfg, exit.from, old.start, &made) {
             return true;
@@ -234,13 +240,9 @@ impl View<'_> {
         let own = self.done_from(exit.start, exit.from);
         let reach = Reach::new(self.cfg, old.start, &[exit.from]);
         let about: Vec<LocalId> = [old.tested(self.tree), exit.tested(self.tree)].concat();
-        let is_about = |act: &Act| {
-            let mut roots = roots(self.tree, act.expr).into_iter();
-            roots.any(|root| about.contains(&root))
-        };
         let tells = |act: &Act| !act.writes && !act.may_undo && !act.is_looked_at;
         let mut more = changes.iter().filter(|act| reach.contains(act.point));
-        more.all(|act| own.contains(&act.key) || is_about(act) || tells(act))
+        more.all(|act| own.contains(&act.key) || self.works_on(act, &about) || tells(act))
             && self.releases_no_more(old, exit, &about)
     }
 
@@ -279,143 +281,6 @@ impl View<'_> {
             all.any(|it| own.contains(it.point) && released(it) == Some(local))
                 || others.any(|it| between.contains(it.point) && gives(&it, local))
         })
-    }
-
-    /// Whether what the function changes before `exit` is there for others after it. What becomes of
-    /// its references, its memory and its thread is followed elsewhere.
-    fn stays(&self, change: &Change<'_>, exit: &Exit) -> bool {
-        let Change { act, lasting } = change;
-        if act.writes {
-            let is_value = lasting.iter().all(|it| !it.puts_object());
-            let is_told = is_value && self.is_element_or_output(act, exit);
-            return !is_told && !sets_errno(self.tree, act.expr) && self.sets_outside(act, lasting);
-        }
-        let is_followed = |name: &str| {
-            capi::detaches(name)
-                || capi::attaches(name)
-                || capi::acts(name).is_some_and(|acts| acts.gives_memory)
-                || capi::effects(name).is_some_and(|it| it.returns == Returns::New)
-        };
-        let is_outside = |it: &Lasting| it.stays() && !self.is_held_here(it, act);
-        let is_followed = self.tree.called(act.expr).is_some_and(is_followed);
-        self.is_for_effect(act)
-            || !is_followed && lasting.iter().any(is_outside)
-            || self.stores_outside(act)
-    }
-
-    /// Whether a write sets what outlives the function: what it made itself is lost with it.
-    fn sets_outside(&self, act: &Act, lasting: &[Lasting]) -> bool {
-        let Some(place) = self.tree.changed(act.expr) else {
-            return false;
-        };
-        // `strchr(self->buf, '=')[0] = 0;`
-        let is_of_call = roots(self.tree, place).is_empty() && is_outside(self.tree, place);
-        !is_within(self.tree, place) && (is_of_call || lasting.iter().any(Lasting::stays))
-    }
-
-    /// Whether a call changes a variable of the function, and nothing that lies behind it:
-    /// `ctx_init(&ctx)`, `PyUnicode_Append(&text, item)`.
-    fn is_held_here(&self, it: &Lasting, act: &Act) -> bool {
-        let Some(local) = it.variable().filter(|_| it.is_direct()) else {
-            return false;
-        };
-        let variable = self.tree.local(local);
-        let args = self.tree.call(act.expr).map_or(&[][..], |(_, args)| args);
-        let mut given = args
-            .iter()
-            .filter(|arg| roots(self.tree, **arg).contains(&local));
-        variable.is_automatic()
-            && !variable.is_param
-            && given.all(|&arg| is_address_within(self.tree, arg))
-    }
-
-    /// Whether a function of the C API, or of C, stores into a place that outlives the function:
-    /// `sscanf(text, "%d", &self->level)`.
-    fn stores_outside(&self, act: &Act) -> bool {
-        let Some((name, args)) = self.tree.call(act.expr) else {
-            return false;
-        };
-        let format = |at: usize| self.tree.as_string(*args.get(at)?);
-        let stores = |at: usize| {
-            let is_known = matches!(capi::stored(name, at, format), Stored::Known(_));
-            // Of a function that the table does not name nothing is known.
-            let writes = capi::writes(name).is_none_or(|it| it.behind(at) || it.place(at));
-            (is_known || writes) && !capi::reads_unit(name, at, format)
-        };
-        let leads_out = |arg: ExprId| match self.tree.expr(self.tree.without_casts(arg)).kind {
-            ExprKind::Unary {
-                op: UnaryOp::AddressOf,
-                operand,
-            } => is_outside(self.tree, operand),
-            _ => capi::writes(name).is_some() && is_outside(self.tree, arg),
-        };
-        let mut args = args.iter().enumerate();
-        args.any(|(at, &arg)| !self.tree.is_null(arg) && stores(at) && leads_out(arg))
-    }
-
-    /// Whether Python code is called for what it does: nothing reads the result but a test for failure.
-    fn is_for_effect(&self, act: &Act) -> bool {
-        let tree = self.tree;
-        let called = tree.called(act.expr).and_then(capi::acts);
-        if !called.is_some_and(|acts| acts.runs_code()) {
-            return false;
-        }
-        let mut stores = tree.stores();
-        let result = stores.find(|(_, value)| tree.without_casts(*value) == act.expr);
-        let Some((result, _)) = result else {
-            return act.may_undo;
-        };
-        let is_release = |call: &str| {
-            matches!(
-                capi::counts(call),
-                Some(Counts::Release { .. } | Counts::Clear)
-            )
-        };
-        let handed = tree.calls().filter(|(_, name)| !is_release(name));
-        let mut handed = handed.filter_map(|(call, _)| tree.call(call));
-        let is_result = |&arg: &ExprId| tree.as_local(tree.without_casts(arg)) == Some(result);
-        let is_returned = || {
-            tree.stmts.iter().any(|stmt| match stmt.kind {
-                StmtKind::Return(Some(value)) => roots(tree, value).contains(&result),
-                _ => false,
-            })
-        };
-        let is_copied = || {
-            tree.expr_ids().any(|expr| match tree.expr(expr).kind {
-                ExprKind::Assign { rhs, .. } => is_result(&rhs),
-                _ => false,
-            })
-        };
-        !handed.any(|(_, args)| args.iter().any(is_result)) && !is_returned() && !is_copied()
-    }
-}
-
-/// Whether a place is a variable of the function, or a part of one: no pointer leads there.
-fn is_within(tree: &Tree, mut place: ExprId) -> bool {
-    loop {
-        place = tree.without_casts(place);
-        match tree.expr(place).kind {
-            ExprKind::Member {
-                base, arrow: false, ..
-            } => place = base,
-            ExprKind::Index { base, .. } => {
-                return tree.as_local(base).is_some_and(|it| is_array(tree, it));
-            }
-            ExprKind::Name(Name::Local(local)) => return tree.local(local).is_automatic(),
-            _ => return false,
-        }
-    }
-}
-
-/// Whether an argument is the address of such a place.
-fn is_address_within(tree: &Tree, arg: ExprId) -> bool {
-    let arg = tree.without_casts(arg);
-    match tree.expr(arg).kind {
-        ExprKind::Unary {
-            op: UnaryOp::AddressOf,
-            operand,
-        } => is_within(tree, operand),
-        _ => tree.as_local(arg).is_some_and(|it| is_array(tree, it)),
     }
 }
 
