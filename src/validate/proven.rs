@@ -20,13 +20,13 @@ pub(super) struct Proven<'a> {
     program: &'a Program<'a>,
     /// The functions of each file in order, those that overlap as one.
     functions: BTreeMap<FileId, Vec<ByteSpan>>,
-    changes: FxHashSet<Changes>,
-    /// The changes of macros, which any function may use, that came with all of these.
-    macros: Changes,
+    /// What holds, by the changes of macros that come with it: any function may use these.
+    changes: BTreeMap<Changes, FxHashSet<Changes>>,
 }
 
 /// What is to be proven.
 pub(super) struct Open {
+    macros: Changes,
     units: Vec<Unit>,
     places: BTreeSet<(FileId, ByteSpan)>,
 }
@@ -47,13 +47,12 @@ impl<'a> Proven<'a> {
         Self {
             program,
             functions: spans.into_iter().map(|(id, it)| (id, joined(it))).collect(),
-            changes: FxHashSet::default(),
-            macros: Changes::new(),
+            changes: BTreeMap::new(),
         }
     }
 
     /// Those of the changes that `fixes` make together which were not proven before.
-    pub(super) fn open<'f>(&mut self, fixes: impl Iterator<Item = &'f Fix>) -> Open {
+    pub(super) fn open<'f>(&self, fixes: impl Iterator<Item = &'f Fix>) -> Open {
         let mut macros = Changes::new();
         let mut units: Vec<Unit> = Vec::new();
         let mut unit_of: BTreeMap<Region, usize> = BTreeMap::new();
@@ -76,14 +75,16 @@ impl<'a> Proven<'a> {
             unit_of.extend(unit.regions.iter().map(|&region| (region, units.len())));
             units.push(unit);
         }
-        if macros != self.macros {
-            self.changes.clear();
-            self.macros = macros;
-        }
-        units.retain(|unit| !unit.changes.is_empty() && !self.changes.contains(&unit.changes));
+        let holds = self.changes.get(&macros);
+        let holds = |changes: &Changes| holds.is_some_and(|it| it.contains(changes));
+        units.retain(|unit| !unit.changes.is_empty() && !holds(&unit.changes));
         let changes = units.iter().flat_map(|unit| &unit.changes);
         let places = changes.map(|(file, span, _)| (*file, *span)).collect();
-        Open { units, places }
+        Open {
+            macros,
+            units,
+            places,
+        }
     }
 
     /// Takes down that `open` is proven but for what failed.
@@ -99,10 +100,11 @@ impl<'a> Proven<'a> {
             let mut wrong = wrong.get(&file).into_iter().flatten();
             !wrong.any(|span| span.start() <= place.end() && place.start() <= span.end())
         };
+        let known = self.changes.entry(open.macros).or_default();
         for unit in open.units {
             let edits = unit.changes.iter().map(|(file, span, _)| (*file, *span));
             if edits.chain(unit.regions).all(holds) {
-                self.changes.insert(unit.changes);
+                known.insert(unit.changes);
             }
         }
     }
