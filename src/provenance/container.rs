@@ -149,7 +149,7 @@ impl Cx<'_> {
             Some(_) if is_full_list(name) => Verdict::Shared(SharedKind::FromCall(name.into())),
             Some(shared) => Verdict::Shared(SharedKind::Published {
                 line: self.line(at.flow, shared),
-                has_gaps: !at.flow.is_filled(point, at.site),
+                has_gaps: self.has_gaps(at.flow, point, at.site),
             }),
             None => safe(
                 SafeReason::Fresh,

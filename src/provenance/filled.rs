@@ -8,7 +8,9 @@
 //!     goto finally;
 //! ```
 
-use crate::cfg::{BlockId, Comparison, Condition, Operand, Point, Terminator};
+use crate::cfg::{
+    BlockId, Comparison, Condition, Dominators, Instr, Loop, Loops, Operand, Point, Terminator,
+};
 
 use super::flow::{Flow, Origin};
 
@@ -27,6 +29,62 @@ impl Flow<'_> {
         size <= MAX_SLOTS && (0..size).all(|slot| self.is_slot_filled(made, slot, site))
     }
 
+    /// Whether each path from `made` to `site` takes a loop over all slots that fills each of them.
+    ///
+    /// ```c
+    /// list = PyList_New(n);
+    /// for (i = 0; i < n; i++) { … PyList_SET_ITEM(list, i, item); }
+    /// return list;
+    /// ```
+    pub(super) fn is_filled_by_loop(&self, made: Point, site: Point) -> bool {
+        let Some((Some("PyList_New"), [size])) = self.call(made) else {
+            return false;
+        };
+        let loops = Loops::new(&self.cfg, &Dominators::new(&self.cfg));
+        let fills = |(point, _): (Point, &Instr)| {
+            let (index, value) = self.stored_item(point, made)?;
+            let around = loops.innermost(point.block)?;
+            let is_stored = self.is_object(value, point) || self.is_checked(point, site);
+            let is_whole = is_stored
+                && self.is_counted_to(around.header, index, size)
+                && self.is_in_each_turn(around, point);
+            is_whole.then(|| self.end_of(around.header))
+        };
+        let fills: Vec<Point> = self.instrs().filter_map(fills).collect();
+        !self.reaches(made, site, &fills)
+    }
+
+    /// Whether the loop with this header runs while `index` is less than `size`.
+    fn is_counted_to(&self, header: BlockId, index: &Operand, size: &Operand) -> bool {
+        let Terminator::Branch { condition, .. } = &self.cfg.block(header).terminator else {
+            return false;
+        };
+        let is_same = |one: &Operand, other: &Operand| {
+            one == other
+                || self
+                    .local(one)
+                    .is_some_and(|it| self.local(other) == Some(it))
+        };
+        condition.comparison == Comparison::Less
+            && is_same(&condition.lhs, index)
+            && is_same(&condition.rhs, size)
+    }
+
+    /// Whether no turn of a loop ends without the step at `point`.
+    fn is_in_each_turn(&self, around: &Loop, point: Point) -> bool {
+        let start = Point {
+            block: around.header,
+            index: 0,
+        };
+        let mut latches = around.latches.iter();
+        !latches.any(|&latch| self.reaches(start, self.end_of(latch), &[point]))
+    }
+
+    fn end_of(&self, block: BlockId) -> Point {
+        let index = self.cfg.block(block).instrs.len();
+        Point { block, index }
+    }
+
     fn is_slot_filled(&self, made: Point, slot: i64, site: Point) -> bool {
         let fills: Vec<(Point, &Operand)> = self
             .instrs()
@@ -41,14 +99,20 @@ impl Flow<'_> {
 
     /// What the step at `point` stores in a slot of the list.
     fn value_for(&self, point: Point, made: Point, slot: i64) -> Option<&Operand> {
+        let (index, value) = self.stored_item(point, made)?;
+        let is_there = *index == Operand::Int(slot) || slot == 0 && index.is_zero();
+        is_there.then_some(value)
+    }
+
+    /// The index and the value that the step at `point` stores in the list.
+    fn stored_item(&self, point: Point, made: Point) -> Option<(&Operand, &Operand)> {
         let (Some("PyList_SET_ITEM" | "PyList_SetItem"), [list, index, value]) =
             self.call(point)?
         else {
             return None;
         };
         let is_it = self.origins(list) == [Origin::Call(made)];
-        let is_there = *index == Operand::Int(slot) || slot == 0 && index.is_zero();
-        (is_it && is_there).then_some(value)
+        is_it.then_some((index, value))
     }
 
     /// Whether a value was found not to be `NULL` on every path to `to`.

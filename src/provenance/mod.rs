@@ -25,6 +25,7 @@ mod exposure;
 mod field;
 mod filled;
 mod flow;
+mod gaps;
 mod growing;
 mod guard;
 mod held;
@@ -35,6 +36,7 @@ mod own;
 mod sharing;
 mod stack;
 mod thread;
+mod traced;
 mod verdict;
 
 pub(crate) use api::{makes_container, may_remove};
@@ -66,6 +68,10 @@ pub trait Triage: std::fmt::Debug + Sync {
     /// Whether argument `arg` of the call `site` may be any object of Python code.
     fn is_any_object(&self, site: CallSite, arg: usize) -> bool;
 
+    /// Whether the first argument of the call `site` may be a list with slots that are not filled,
+    /// and the function goes on with what it finds in one.
+    fn may_have_gaps(&self, site: CallSite) -> bool;
+
     /// What may befall the value that the borrowing call `site` hands out.
     fn exposure(&self, site: CallSite) -> Exposure;
 
@@ -94,6 +100,10 @@ impl Triage for Cx<'_> {
 
     fn is_any_object(&self, site: CallSite, arg: usize) -> bool {
         Cx::is_any_object(self, site, arg)
+    }
+
+    fn may_have_gaps(&self, site: CallSite) -> bool {
+        Cx::may_have_gaps(self, site)
     }
 
     fn exposure(&self, site: CallSite) -> Exposure {

@@ -1,7 +1,7 @@
 //! What a rule may ask about the package.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -100,13 +100,19 @@ pub struct PackageCx<'a> {
     /// Lookups that report their errors whatever `errors` says; nothing but the functions with them
     /// is of interest then.
     reporting: BTreeSet<CallSite>,
-    calls: CallIndex,
-    types: Types<'a>,
+    lookups: OnceLock<Lookups>,
     triage: Option<&'a dyn Triage>,
     outside: Option<&'a dyn Outside>,
+    known: Arc<Known<'a>>,
+}
+
+/// What follows from the program alone.
+#[derive(Debug)]
+struct Known<'a> {
+    calls: CallIndex,
+    types: Types<'a>,
     summaries: OnceLock<Summaries>,
     macros: OnceLock<FxHashSet<Box<[u8]>>>,
-    lookups: OnceLock<Lookups>,
     exceptions: OnceLock<Exceptions>,
     by_calls: OnceLock<ByCalls>,
     memory: OnceLock<Vec<Family>>,
@@ -118,6 +124,24 @@ pub struct PackageCx<'a> {
     styles: Vec<OnceLock<Style>>,
 }
 
+impl<'a> Known<'a> {
+    fn new(program: &'a Program<'a>) -> Self {
+        Self {
+            calls: CallIndex::new(program),
+            types: Types::new(program),
+            summaries: OnceLock::new(),
+            macros: OnceLock::new(),
+            exceptions: OnceLock::new(),
+            by_calls: OnceLock::new(),
+            memory: OnceLock::new(),
+            threads: OnceLock::new(),
+            lifetimes: OnceLock::new(),
+            told: Mutex::default(),
+            styles: program.index.iter().map(|_| OnceLock::new()).collect(),
+        }
+    }
+}
+
 impl<'a> PackageCx<'a> {
     /// Indexes the calls of `program`.
     #[must_use]
@@ -127,20 +151,10 @@ impl<'a> PackageCx<'a> {
             range,
             errors: Errors::default(),
             reporting: BTreeSet::new(),
-            calls: CallIndex::new(program),
-            types: Types::new(program),
+            lookups: OnceLock::new(),
             triage: None,
             outside: None,
-            summaries: OnceLock::new(),
-            macros: OnceLock::new(),
-            lookups: OnceLock::new(),
-            exceptions: OnceLock::new(),
-            by_calls: OnceLock::new(),
-            memory: OnceLock::new(),
-            threads: OnceLock::new(),
-            lifetimes: OnceLock::new(),
-            told: Mutex::default(),
-            styles: program.index.iter().map(|_| OnceLock::new()).collect(),
+            known: Arc::new(Known::new(program)),
         }
     }
 
@@ -174,11 +188,10 @@ impl<'a> PackageCx<'a> {
     #[must_use]
     pub fn reporting(&self, sites: BTreeSet<CallSite>) -> Self {
         Self {
-            errors: self.errors,
             reporting: sites,
-            triage: self.triage,
-            outside: self.outside,
-            ..Self::new(self.program, self.range)
+            lookups: OnceLock::new(),
+            known: Arc::clone(&self.known),
+            ..*self
         }
     }
 
@@ -199,7 +212,8 @@ impl<'a> PackageCx<'a> {
 
     /// What functions of the package that get borrowed references do with them.
     pub fn summaries(&self) -> &Summaries {
-        self.summaries
+        self.known
+            .summaries
             .get_or_init(|| Summaries::of_helpers(self.program))
     }
 
@@ -211,41 +225,47 @@ impl<'a> PackageCx<'a> {
 
     /// What is known of exceptions, as `find` says for the first rule that asks.
     pub fn exceptions(&self, find: impl FnOnce(&Self) -> Exceptions) -> &Exceptions {
-        self.exceptions.get_or_init(|| find(self))
+        self.known.exceptions.get_or_init(|| find(self))
     }
 
     /// What functions do by what they call, as `find` says for the first rule that asks.
     pub fn by_calls(&self, find: impl FnOnce(&Self) -> ByCalls) -> &ByCalls {
-        self.by_calls.get_or_init(|| find(self))
+        self.known.by_calls.get_or_init(|| find(self))
     }
 
     /// The allocations and releases of the package by the memory that they meet.
     pub fn memory(&self) -> &[Family] {
-        self.memory
-            .get_or_init(|| families(self.program, &self.calls))
+        self.known
+            .memory
+            .get_or_init(|| families(self.program, &self.known.calls))
     }
 
     /// What functions do to the thread of their caller.
     pub fn threads(&self) -> &Threads {
-        self.threads.get_or_init(|| Threads::new(self))
+        self.known.threads.get_or_init(|| Threads::new(self))
     }
 
     /// What functions ask whether something is dead.
     pub fn lifetimes(&self) -> &Lifetimes {
-        self.lifetimes.get_or_init(|| Lifetimes::new(self))
+        self.known.lifetimes.get_or_init(|| Lifetimes::new(self))
     }
 
     /// How the function that makes a call tells of its failure, which the call says by `error`, as
     /// `find` says if nobody has asked before.
     pub fn told(&self, site: CallSite, error: i64, find: impl FnOnce() -> Told) -> Told {
-        let known = || self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached = || {
+            self.known
+                .told
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
         let key = (site, error);
-        if let Some(told) = known().get(&key).cloned() {
+        if let Some(told) = cached().get(&key).cloned() {
             return told;
         }
         // Without the lock: it asks for others.
         let told = find();
-        known().entry(key).or_insert(told).clone()
+        cached().entry(key).or_insert(told).clone()
     }
 
     /// The layout of the function that stands at `place` of `file`.
@@ -253,8 +273,8 @@ impl<'a> PackageCx<'a> {
     pub fn layout(&self, file: FileId, place: ByteSpan) -> Layout<'a> {
         let bytes = self.file(file).bytes();
         let tokens = self.program.index[file.index()].tokens();
-        let style =
-            self.styles[file.index()].get_or_init(|| Layout::learn(file, bytes, tokens).style());
+        let style = self.known.styles[file.index()]
+            .get_or_init(|| Layout::learn(file, bytes, tokens).style());
         Layout::with_style(file, bytes, tokens, *style).within(place)
     }
 
@@ -278,6 +298,13 @@ impl<'a> PackageCx<'a> {
     pub fn is_any_object(&self, site: CallSite, arg: usize) -> bool {
         self.triage
             .is_some_and(|triage| triage.is_any_object(site, arg))
+    }
+
+    /// Whether the first argument of the call `site` may be a list with slots that are not filled,
+    /// and the function goes on with what it finds in one, as far as is known.
+    #[must_use]
+    pub fn may_have_gaps(&self, site: CallSite) -> bool {
+        self.triage.is_some_and(|triage| triage.may_have_gaps(site))
     }
 
     /// What may befall the value that a borrowing call hands out, as far as is known.
@@ -307,7 +334,7 @@ impl<'a> PackageCx<'a> {
     /// name of a stand-in for a function of newer Pythons.
     #[must_use]
     pub fn is_macro(&self, name: &str) -> bool {
-        let macros = self.macros.get_or_init(|| self.macros());
+        let macros = self.known.macros.get_or_init(|| self.macros());
         macros.contains(name.as_bytes())
     }
 
@@ -327,13 +354,13 @@ impl<'a> PackageCx<'a> {
     /// What the package declares.
     #[must_use]
     pub fn types(&self) -> &Types<'a> {
-        &self.types
+        &self.known.types
     }
 
     /// Who calls which function.
     #[must_use]
     pub fn call_index(&self) -> &CallIndex {
-        &self.calls
+        &self.known.calls
     }
 
     /// Whether Python calls the function of `item` and takes `NULL`, or -1, for an error.
@@ -352,19 +379,19 @@ impl<'a> PackageCx<'a> {
     /// All calls of `name`, item by item in source order; also those that macro bodies make.
     #[must_use]
     pub fn calls_to(&self, name: &str) -> &[CallSite] {
-        self.calls.calls_to(name)
+        self.known.calls.calls_to(name)
     }
 
     /// Whether text that was not understood, or that nobody analyses, holds the word.
     #[must_use]
     pub fn is_named_unread(&self, word: &str) -> bool {
-        self.calls.is_named_unread(word)
+        self.known.calls.is_named_unread(word)
     }
 
     /// Where the name stands without being called, or in text that was not understood.
     #[must_use]
     pub fn mention(&self, name: &str) -> Option<Mention> {
-        self.calls.mention(name)
+        self.known.calls.mention(name)
     }
 
     /// The function a call stands in; `None` in the initialiser of a file-scope variable.

@@ -76,13 +76,25 @@ impl Draft<'_, '_> {
     /// without an exception, and the new one must not read it.
     pub(in crate::strong) fn doubt_gaps(&mut self, lookup: &Lookup) {
         let replacement = lookup.replacement;
-        let is_checked = replacement.reads_list() && replacement.errors == OldErrors::Raised;
-        if is_checked && asks_for_error(self.scene, lookup.call) {
-            self.fix.assume(format!(
-                "all slots of the list are filled: the function asks whether `NULL` is an error, and \
-                 `{}` crashes on an empty slot",
-                replacement.strong
-            ));
+        if !replacement.reads_list() {
+            return;
         }
+        let site = CallSite {
+            item: self.scene.item,
+            expr: lookup.call,
+        };
+        let asks = || asks_for_error(self.scene, lookup.call);
+        let asks = replacement.errors == OldErrors::Raised && asks();
+        let why = match asks {
+            true => "the function asks whether `NULL` is an error",
+            false if self.scene.cx.may_have_gaps(site) => {
+                "it is made with slots, and the function goes on with `NULL`"
+            }
+            false => return,
+        };
+        self.fix.assume(format!(
+            "all slots of the list are filled: {why}, and `{}` crashes on an empty slot",
+            replacement.strong
+        ));
     }
 }

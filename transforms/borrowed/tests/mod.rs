@@ -43,6 +43,7 @@ mod leaving;
 mod left_out;
 mod lent;
 mod lifetimes;
+mod list_gaps;
 mod list_macro_loops;
 mod list_macro_made;
 mod list_macro_owners;
