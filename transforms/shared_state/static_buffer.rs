@@ -30,7 +30,7 @@ declare_rule! {
     ///
     /// ## When it declines
     /// - The array does not hold characters: its values may be meant for all threads.
-    /// - It is filled only if some other static variable says so.
+    /// - It is filled under a test of another static variable: `if (!ready) { fill(table); ready = 1; }`.
     /// - It is written while the module is made, or other functions use it.
     ///
     /// ## Confidence
