@@ -73,7 +73,7 @@ declare_rule! {
     /// - No exit and no section fits. The error value of the function is not known, or who owns what it
     ///   holds; a lock is held; or an array of the function, or memory that it allocated, already holds
     ///   references, and no label for another failure releases just as many.
-    /// - The reference is returned or stored without a reference of its own: callers must change.
+    /// - The object is returned or stored without a strong reference: the callers must change.
     /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
     /// - The code fills the slot where it is empty: the new call must not read an empty slot.
     /// - The call is made by the body of a macro, or in the middle of a condition.

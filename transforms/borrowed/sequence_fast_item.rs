@@ -77,7 +77,7 @@ declare_rule! {
     /// ## Declines
     /// - No exit fits, and no copy is possible: the function does not make the sequence by `PySequence_Fast` of
     ///   a variable, or it changes or keeps the sequence.
-    /// - The reference is returned or stored without a reference of its own, and outlives the sequence.
+    /// - The object is returned or stored without a strong reference, and outlives the sequence.
     /// - The call is made by the body of a macro, or in the middle of a condition.
     /// - The pointer of `PySequence_Fast_ITEMS`, or an item read through it, leaves the function, or is used
     ///   after the sequence is released. Or no copy is possible, and the items are read otherwise than by

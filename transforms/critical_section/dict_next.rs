@@ -125,13 +125,13 @@ declare_rule! {
     /// - Key or value are used after the loop.
     /// - The size is asked for far before the loop, or counted by another loop. Both loops then read from
     ///   one copy.
-    /// - A call in the loop may wait for a lock.
+    /// - A call between the size and the last item may wait for a lock.
     /// - A macro leaves the loop, or other threads run in it.
     /// - Code that the loop calls may set the field that holds the dict.
     ///
     /// ## Confidence
-    /// `safe` if all of that is proven: for a copy that it is released once on every path, that
-    /// nothing of it is used behind its release, and that it shows what the dict would.
+    /// `safe` if all of that is proven. For a copy this means that it is released once on every path,
+    /// that nothing of it is used after its release, and that it has the items that the dict has.
     ///
     /// A copy holds the items as they were when it was made. It is a fix to `review` in two cases:
     ///
@@ -167,8 +167,8 @@ declare_rule! {
     ///   or with that of another dict, or is not what the loop counts up to.
     /// - The dict is emptied after the loop. Up to Python 3.13 `PyDict_Clear` waits for the lock of the
     ///   dict even in the section, and others may add to the dict meanwhile.
-    /// - `errno` is read after the section, or a macro that moves there names a file-level variable. Code
-    ///   that releases run may set them.
+    /// - `errno` is read after the section, or a macro that moves there names a file-level variable. Releases
+    ///   may run code that sets them.
     ///
     /// A macro that leaves the loop on some paths only is written out. A macro that detaches the thread
     /// right before an exit moves after the section. There is no fix for iteration by hand, and none for
@@ -178,9 +178,9 @@ declare_rule! {
     /// A dict that no other thread knows (`kwargs`, a new one) needs no section.
     ///
     /// ## Alternative
-    /// Where the dict is a parameter and the loop has exits, `ungil review` also offers to leave them
-    /// as they are: the function becomes a helper `name_lock_held`, and a new function under the
-    /// old name calls it in a critical section.
+    /// If the dict is a parameter and the loop has exits, `ungil review` also offers a fix that keeps
+    /// the exits as they are. The function becomes a helper `name_lock_held`, and a new function under
+    /// the old name calls it in a critical section.
     ///
     /// ## References
     /// <https://docs.python.org/3/c-api/dict.html#c.PyDict_Next>

@@ -15,7 +15,7 @@ declare_rule! {
     /// again: scratch buffers, and tables that are filled on first use.
     ///
     /// ## Why is this bad?
-    /// The buffer is one for all threads. While one reads what it has written, another writes.
+    /// All threads share the buffer. While one thread reads what it wrote, another may overwrite it.
     ///
     /// ## Example
     /// ```c

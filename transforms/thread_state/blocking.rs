@@ -21,7 +21,7 @@ declare_rule! {
     /// ## Why is this bad?
     /// On the free-threaded build the garbage collector stops all attached threads, and waits until
     /// each has stopped: a thread that sleeps attached makes all others wait. If it waits for a lock
-    /// that one of those holds, none of them goes on.
+    /// that one of the stopped threads holds, the process hangs.
     ///
     /// ## Example
     /// ```c

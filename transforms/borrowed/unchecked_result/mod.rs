@@ -40,9 +40,9 @@ declare_rule! {
     /// the attribute (`PyObject_HasAttrString(o, "a")`).
     ///
     /// ## Why is this bad?
-    /// These calls give `NULL` where the list got shorter, the key is gone or the referent is dead.
-    /// Another thread can bring that about at any time, also right after a test of the size or of
-    /// the key. `Py_DECREF` and the macros that read an object crash on `NULL`.
+    /// These calls return `NULL` if the list got shorter, the key is gone or the referent is dead.
+    /// Another thread can cause that at any time, also right after a test of the size or of the key.
+    /// `Py_DECREF` and the macros that read an object crash on `NULL`.
     ///
     /// ## Example
     /// ```c
