@@ -68,6 +68,7 @@ private_apt() (
 # need PACKAGE...: installs missing Debian packages when run as root, otherwise names them.
 need() {
     local package missing=()
+    command -v dpkg >/dev/null || return 0
     for package; do
         dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package")
     done
@@ -79,4 +80,13 @@ need() {
     say "installing ${missing[*]}"
     apt-get -q update >&2
     DEBIAN_FRONTEND=noninteractive apt-get -qy install --no-install-recommends "${missing[@]}" >&2
+}
+
+# What builds and runs the tests, but for the free-threaded Python.
+need_for_tests() {
+    command -v cargo >/dev/null || die "needs Rust: cargo is not on the PATH"
+    need gcc libc6-dev make git patch python3
+    python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null ||
+        need python3-dev
+    cargo nextest --version >/dev/null 2>&1 || cargo install --locked cargo-nextest
 }

@@ -183,7 +183,9 @@ fn the_patch_in_the_readme_is_the_one_of_the_example() {
 
 #[test]
 fn links_lead_somewhere() {
-    let mut pages = vec![root().join("README.md")];
+    let mut pages = ["README.md", "CONTRIBUTING.md"]
+        .map(|name| root().join(name))
+        .to_vec();
     for folder in ["docs", "docs/rules"] {
         let entries = fs::read_dir(root().join(folder)).unwrap();
         pages.extend(entries.map(|entry| entry.unwrap().path()));

@@ -20,31 +20,32 @@ const NAMES: &[&str] = &[
 declare_rule! {
     /// ## What it does
     /// Replaces the lookup with `PyDict_GetItemRef` or `PyDict_GetItemStringRef`, and releases the value on
-    /// every path after its last use. Where only the presence of a key is asked for, `PyDict_Contains`
-    /// answers that without a reference. A lookup that cannot be written so, and one whose result is only
-    /// compared with another pointer, is left alone: nothing reads the object.
+    /// every path after its last use. If the code only asks whether a key is there, `PyDict_Contains` answers
+    /// that without a reference. A lookup of that kind that cannot be written so stays as it is, and so does
+    /// one whose result is only compared with another pointer: nothing reads the object.
     ///
-    /// `PyDict_GetItem` and `PyDict_GetItemString` swallow errors of the lookup, and report them since
-    /// Python 3.13. The function now leaves with such an error, by its own failure exit and after the same
-    /// releases. Where no exit fits, where the function has changed something by then and had no exit in
-    /// that state, and everywhere with `--errors preserve`, the error is reported by
-    /// `PyErr_WriteUnraisable(NULL)`, and the function goes on as before. Errors that the old function left
-    /// set stay set.
+    /// `PyDict_GetItem` and `PyDict_GetItemString` swallow errors of the lookup; since Python 3.13 they report
+    /// them. With the fix, the function leaves with such an error by its own failure exit, after the same
+    /// releases. In three cases the error is reported by `PyErr_WriteUnraisable(NULL)` instead, and the
+    /// function goes on as before: no exit fits; the function has already changed something and had no exit
+    /// in that state; or `--errors preserve` is set. Errors that the old function left set stay set.
     ///
-    /// Where the result goes straight to a field, and a `Py_INCREF` of the field stands right behind, the
-    /// field has its reference at once. A static variable, or a field of one, that gets nothing but what
-    /// such lookups of one function give, and of which no reference is ever taken or released, keeps one by
-    /// `Py_XSETREF`: what it holds lives until it gets the next.
+    /// If the result goes straight to a field, and a `Py_INCREF` of the field follows, the field gets the
+    /// strong reference from the lookup. A static variable, or a field of one, may be set by lookups of one
+    /// function only, and never counted. The fix then makes it own its value with `Py_XSETREF`: the value
+    /// lives until the next one is set.
     ///
-    /// A dict in a field that its object is made with, and that nobody hands out, may only ever get items
-    /// that were not there: by `PyDict_SetDefault`, or behind a lookup that found nothing, with a lock of
-    /// the object held from there on. What it lends lives as long as the object, and such lookups stay.
-    /// So do those in the dict that a thread has for itself (`PyThreadState_GetDict`), where what they
-    /// give is kept nowhere but in the function and those that it is returned to.
+    /// Two kinds of lookup stay borrowed, because nothing can remove the value:
     ///
-    /// Where macros leave the function while the reference is held (`CHECK(f(x))`), one or two uses are
-    /// written out with the release. Where there are more, or the macro has several definitions, the rest
-    /// of the function becomes one of its own, which is lent the object.
+    /// - The dict is in a field, is made with its object, is never handed out, and only gets keys that were
+    ///   not there. They come from `PyDict_SetDefault`, or are added after a lookup found nothing, with a
+    ///   lock of the object held since that lookup.
+    /// - The dict belongs to the thread (`PyThreadState_GetDict`), and the value is kept only in the function
+    ///   and in those that it returns to.
+    ///
+    /// If a macro leaves the function while the reference is held (`CHECK(f(x))`), one or two uses of it are
+    /// written out, with the release. If there are more, or the macro has several definitions, the rest of
+    /// the function becomes a helper, and the function holds the reference while it calls the helper.
     ///
     /// ## Why
     /// Another thread can replace or remove the value between the call and its use. The dict was then its
@@ -72,9 +73,9 @@ declare_rule! {
     ///         return NULL;
     ///
     /// ## Confidence
-    /// Safe. An error that gets out is a change of behaviour, of which each run tells once. Where the
-    /// package shows that an exception may be pending (after a failed call, one whose result nothing looks
-    /// at, `PyErr_SetString`; in a destructor or `bf_releasebuffer`) the lookup keeps that one, as the old
+    /// Safe. An error that is now raised is a change of behaviour, which each run mentions once. An exception
+    /// may be pending before the lookup: after a failed call, a call whose result is not tested, or
+    /// `PyErr_SetString`, and in a destructor or `bf_releasebuffer`. The new code keeps it, as the old
     /// function did:
     ///
     ///     exc = PyErr_GetRaisedException();
@@ -83,13 +84,14 @@ declare_rule! {
     ///     }
     ///     PyErr_SetRaisedException(exc);
     ///
-    /// One thing differs: with a key that cannot be hashed, the old function dropped the pending exception
-    /// as well; now it stays. An argument that is a call of the C API is computed before that; review
-    /// where another call among the arguments may meet the exception. Review, too, where the code found
-    /// the key there before, and does not test what the lookup gives.
+    /// One thing differs: for a key that cannot be hashed, the old function dropped the pending exception;
+    /// now it stays. An argument that is a call of the C API is computed before the exception is saved.
+    ///
+    /// The fix is for review if another call among the arguments may meet the exception, or if the code found
+    /// the key before and does not test the result of this lookup.
     ///
     /// ## Declines
-    /// - The reference is returned or stored without a reference of its own: callers must change.
+    /// - The object is returned or stored without a strong reference: the callers must change.
     /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
     /// - Only some paths own the reference, or there is no statement at which to release it.
     /// - The call is made by the body of a macro.

@@ -37,7 +37,7 @@ declare_rule! {
     /// Safe.
     ///
     /// ## Declines
-    /// - The reference is returned or stored without a reference of its own: callers must change.
+    /// - The object is returned or stored without a strong reference: the callers must change.
     /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
     /// - Only some paths own the reference, or there is no statement at which to release it.
     /// - The call is made by the body of a macro.

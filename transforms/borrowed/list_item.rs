@@ -10,20 +10,26 @@ const NAMES: &[&str] = &["PyList_GetItem"];
 declare_rule! {
     /// ## What it does
     /// Replaces `PyList_GetItem` with `PyList_GetItemRef`, and releases the reference on every path after
-    /// the last use of the item and of every pointer into it. A `Py_INCREF` that took the reference goes.
-    /// So does a release of what a failed `PyList_SetItem` has released itself: the fix says so. A reference
-    /// that the code took and forgot on some path is released there, if no other code can have it and another
-    /// path releases or returns it: the fix says that, too. A field that takes its reference right behind the
-    /// lookup, and a static variable that holds nothing but what lookups gave, have it from the lookup.
+    /// the last use of the item and of every pointer into it.
     ///
-    /// The new call fails where another thread has made the list shorter since the code asked for its size.
-    /// Where nothing tests the item before it is read, or the function would go on with the exception and
-    /// return a result, the function leaves as `unchecked-list-item` makes it leave: by an exit of its own,
-    /// or by one made of its parts. Where none fits, the fix is for a review.
+    /// The fix also changes the counting around the lookup:
     ///
-    /// Where macros leave the function while the reference is held (`CHECK(f(x))`), one or two uses are
-    /// written out with the release. Where there are more, or the macro has several definitions, the rest
-    /// of the function becomes one of its own, which is lent the object.
+    /// - It removes a `Py_INCREF` that took the reference.
+    /// - It removes a release after a failed `PyList_SetItem`, which has released the item itself. The title
+    ///   of the fix says so.
+    /// - It adds a release where the code took a reference and lost it on some path, if no other code can hold
+    ///   that reference and another path releases or returns it. The title of the fix says so.
+    /// - A field whose `Py_INCREF` comes right after the lookup gets the reference from the lookup. So does a
+    ///   static variable that is only ever set by lookups.
+    ///
+    /// The new call fails if another thread made the list shorter after the code asked for its size. If
+    /// nothing tests the item, or the function would return a result with the exception set, the fix adds an
+    /// exit as `unchecked-list-item` does: one that the function has, or one made of the same parts. If none
+    /// fits, the fix is for review.
+    ///
+    /// If a macro leaves the function while the reference is held (`CHECK(f(x))`), one or two uses of it are
+    /// written out, with the release. If there are more, or the macro has several definitions, the rest of
+    /// the function becomes a helper, and the function holds the reference while it calls the helper.
     ///
     /// ## Why
     /// Another thread can replace or remove the item between the call and its use. The list was then its
@@ -46,11 +52,11 @@ declare_rule! {
     ///     Py_DECREF(item);
     ///
     /// ## Confidence
-    /// Safe. For an argument that is no list the error is a `TypeError` in place of a `SystemError`; a slot
-    /// that was never filled (`PyList_New(n)`) must not be read.
+    /// Safe. If the argument is not a list, the error is a `TypeError` instead of a `SystemError`. A slot of
+    /// `PyList_New(n)` that was never filled must not be read.
     ///
     /// ## Declines
-    /// - The reference is returned or stored without a reference of its own: callers must change.
+    /// - The object is returned or stored without a strong reference: the callers must change.
     /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
     /// - Only some paths own the reference, or there is no statement at which to release it.
     /// - The call is made by the body of a macro.

@@ -11,16 +11,17 @@ const NAMES: &[&str] = &["PyList_GET_ITEM"];
 declare_rule! {
     /// ## What it does
     /// Replaces `PyList_GET_ITEM` with `PyList_GetItemRef`, and releases the reference on every path after
-    /// the last use of the item. Where the new call fails, the function leaves as it does elsewhere: by an
-    /// exit of its own that releases just what it owns here, or by one made of the releases that it does
-    /// on its way and the `NULL`, -1 or 0 that it returns after an error. In a function that cannot fail, a loop
-    /// through all of the list, or one that goes on while the list has a first item, just ends; where it got the size from a variable or field that is read
-    /// later, it sets that to the number of items it has seen, as if the list had been that short. Where no exit
-    /// fits, but the item goes straight to `PyFloat_AsDouble` or a function of `PyLong_As…`, that gets the `NULL`: it
-    /// raises, and the code does what it does about an item that is no number.
+    /// the last use of the item. The new call can fail. The fix takes the first of these that fits:
     ///
-    /// Where no exit serves, the code may be left to read without a check, in a critical section that keeps
-    /// the list as it is, from where its size is asked for to the last use of an item:
+    /// 1. An exit of the function that releases just what it owns here, or one made of its releases and the
+    ///    `NULL`, -1 or 0 that it returns after an error.
+    /// 2. In a function that cannot fail: the end of a loop over the whole list, or of one that goes on while
+    ///    the list has a first item. If the size came from a variable or field that is read later, the loop
+    ///    sets it to the number of items that it has seen.
+    /// 3. If the item goes straight to `PyFloat_AsDouble` or a function of `PyLong_As…`: that function gets
+    ///    the `NULL` and raises, and the code does what it does about an item that is not a number.
+    /// 4. A critical section that keeps the list as it is, from the call that asks for the size to the last
+    ///    use of an item. The macro then stays:
     ///
     ///     Py_BEGIN_CRITICAL_SECTION(list);
     ///     n = PyList_GET_SIZE(list);
@@ -28,12 +29,16 @@ declare_rule! {
     ///         is_text = PyUnicode_Check(PyList_GET_ITEM(list, i));
     ///     Py_END_CRITICAL_SECTION();
     ///
-    /// The list is a variable then that is not set or released meanwhile, a loop or `if` in the section
-    /// compares the index with the size, and all that asks for the size lies in the section as well. Nothing
-    /// lets other threads in between that comparison and the use of the item: no Python code, no lock, no
-    /// function that is not of the C API. What does so may stand behind a reference that the code takes, if
-    /// the size is asked for again before the next read. A `return` or `goto` out of the section is done
-    /// behind it.
+    /// The section needs all of this:
+    ///
+    /// - The list is a variable that is not set or released in the section.
+    /// - A loop or `if` in the section compares the index with the size, and each call that asks for the size
+    ///   is in the section.
+    /// - Between that comparison and the use of the item nothing lets other threads run: no Python code, no
+    ///   lock, no function outside the C API. Such a call is allowed after the code took a reference to the
+    ///   item, if the size is asked for again before the next read.
+    ///
+    /// A `return` or `goto` out of the section moves after its end.
     ///
     /// ## Why
     /// Between the test of the size and the read another thread can shorten the list: the macro then reads
@@ -59,20 +64,21 @@ declare_rule! {
     ///     Py_DECREF(item);
     ///
     /// ## Confidence
-    /// Safe. A critical section does nothing where there is a GIL. Where a list got shorter meanwhile the macro read what was no item of it; the new code raises
-    /// `IndexError` there, or ends a loop to which that is all. A `void` function tells
-    /// `sys.unraisablehook` and returns; if it tells its callers by exceptions, it leaves that to them.
+    /// Safe. A critical section does nothing in a build with the GIL. If the list got shorter, the macro read
+    /// past the end of the list; the new code raises `IndexError` there, or ends the loop. A `void` function
+    /// reports the error to `sys.unraisablehook` and returns. If its callers expect exceptions from it, it
+    /// leaves the exception to them.
     ///
     /// ## Declines
-    /// - No exit fits, and no section: nothing tells what the function returns after an error, or who owns what it holds;
-    ///   a lock is taken; an array of the function, or memory that it allocated, holds references by then and no
-    ///   label of another failure releases just as many.
-    /// - The reference is returned or stored without a reference of its own: callers must change.
+    /// - No exit and no section fits. The error value of the function is not known, or who owns what it
+    ///   holds; a lock is held; or an array of the function, or memory that it allocated, already holds
+    ///   references, and no label for another failure releases just as many.
+    /// - The object is returned or stored without a strong reference: the callers must change.
     /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
     /// - The code fills the slot where it is empty: the new call must not read an empty slot.
     /// - The call is made by the body of a macro, or in the middle of a condition.
-    /// - The test of the result would stand between declarations whose values cannot be assigned later, in a
-    ///   file of C89.
+    /// - In a C89 file, the test of the result would stand between declarations whose values cannot be
+    ///   assigned later.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/list.html#c.PyList_GetItemRef>

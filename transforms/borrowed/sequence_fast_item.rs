@@ -11,32 +11,31 @@ const NAMES: &[&str] = &["PySequence_Fast_GET_ITEM"];
 declare_rule! {
     /// ## What it does
     /// Replaces `PySequence_Fast_GET_ITEM` with `PySequence_GetItem`, and releases the reference on every
-    /// path after the last use of the item. Where the new call fails, the function leaves as for
-    /// `PyList_GET_ITEM` (UG106), or a critical section holds the list still, as there. If it has no way to
-    /// fail, or keeps the items as long as the sequence, a list is copied into a tuple, which never
-    /// changes; what is no list gives a tuple or a new list:
+    /// path after the last use of the item. If the new call fails, the function leaves as for
+    /// `PyList_GET_ITEM` (UG106), or a critical section holds the list still, as there. If the function cannot
+    /// fail, or keeps the items as long as the sequence, it reads from a tuple, which never changes. A list
+    /// is copied; any other argument gives a tuple or a new list anyway:
     ///
     ///     fast = PyList_CheckExact(arg)
     ///         ? PyList_AsTuple(arg)
     ///         : PySequence_Fast(arg, "not a sequence");
     ///
-    /// Where Python code may run between two reads of a loop up to the size, the loop ends with the list
-    /// instead, as for `PyList_GET_ITEM`.
+    /// If Python code may run between two reads of a loop up to the size, there is no copy: the loop ends
+    /// where the list ends, as for `PyList_GET_ITEM`.
     ///
-    /// The same is done for `PySequence_Fast_ITEMS`: a change of the list may move what the pointer
-    /// points at. It has to be read only, and not any more once the sequence is released. Where Python
-    /// code may run between two reads, each item is taken from the sequence instead, and the pointer
-    /// goes: `items[i]` turns into `PySequence_GetItem(fast, i)`.
+    /// The copy also serves for `PySequence_Fast_ITEMS`, whose pointer dangles once the list is resized. The
+    /// code may only read through the pointer, and not after it has released the sequence. If Python code may
+    /// run between two reads, the pointer is removed, and `items[i]` becomes `PySequence_GetItem(fast, i)`.
     ///
-    /// Where `PySequence_GetItem` may do otherwise than the macro, what the macro does is written out:
+    /// If `PySequence_GetItem` may behave differently from the macro, the fix writes out what the macro does:
     ///
     ///     item = PyList_Check(seq)
     ///         ? PyList_GetItemRef(seq, i)
     ///         : Py_NewRef(PyTuple_GET_ITEM(seq, i));
     ///
-    /// That is so where an exception may be pending, which a debug build of Python does not let
-    /// `PySequence_GetItem` meet; where the function did not make the sequence by `PySequence_Fast`, for
-    /// a subclass of list may give other items; and where `PySequence_GetItem` is a macro of the project.
+    /// There are three such cases: an exception may be pending, for which `PySequence_GetItem` aborts in a
+    /// debug build of Python; the function did not make the sequence by `PySequence_Fast`, so it may be a
+    /// subclass of list that gives other items; or `PySequence_GetItem` is a macro of the project.
     ///
     /// ## Why
     /// `PySequence_Fast` gives a list back as it is, not a copy: another thread can change it meanwhile.
@@ -66,24 +65,26 @@ declare_rule! {
     ///     Py_DECREF(fast);
     ///
     /// ## Confidence
-    /// Safe. Where a list got shorter meanwhile the macro read what was no item of it; the new code raises
-    /// `IndexError` there. Review where the macro gets the result of a call that the function did not make
-    /// by `PySequence_Fast`: a subclass of list may give other items. A copy of a list is for review where
-    /// the function changes the list before the last item is read, or Python code may run, and might:
-    /// an item that is replaced meanwhile is not seen in the copy. What runs when other objects are
-    /// released (`__del__`, which a garbage collection may run at any allocation) is taken not to
-    /// change the list. Functions of the package are followed.
+    /// Safe. If the list got shorter, the macro read past the end of the list; the new code raises
+    /// `IndexError` there.
+    ///
+    /// Review if the sequence does not come from `PySequence_Fast` in the same function: a subclass of list
+    /// may give other items. Review also for a copy of a list that the function, or Python code that may run,
+    /// may change before the last item is read: the copy does not show an item that is replaced. Functions of
+    /// the package are followed. Code that runs when other objects are released (`__del__`, also in a garbage
+    /// collection) is assumed not to change the list.
     ///
     /// ## Declines
-    /// - No exit fits, and the sequence is not made by `PySequence_Fast` of a variable in the same function,
-    ///   or is changed or kept there.
-    /// - The reference is returned or stored without a reference of its own, and outlives the sequence.
+    /// - No exit fits, and no copy is possible: the function does not make the sequence by `PySequence_Fast` of
+    ///   a variable, or it changes or keeps the sequence.
+    /// - The object is returned or stored without a strong reference, and outlives the sequence.
     /// - The call is made by the body of a macro, or in the middle of a condition.
-    /// - `PySequence_Fast_ITEMS` whose pointer or items leave the function, are used when the sequence is
-    ///   released, or are read otherwise than by `items[i]` and `*(items + i)` where no copy is possible.
-    /// - There is no copy where the function goes by a size of the list that it asked for before, other than
-    ///   to see whether it is empty: the copy may have fewer items. Where the function does not ask the copy
-    ///   for its size either, the fix is for review.
+    /// - The pointer of `PySequence_Fast_ITEMS`, or an item read through it, leaves the function, or is used
+    ///   after the sequence is released. Or no copy is possible, and the items are read otherwise than by
+    ///   `items[i]` and `*(items + i)`.
+    /// - The function asked for the size of the list before, and uses it for more than to see whether the list
+    ///   is empty: a copy may have fewer items. If it does not ask the copy for its size either, the fix is
+    ///   for review.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/sequence.html#c.PySequence_Fast>

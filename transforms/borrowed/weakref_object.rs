@@ -35,7 +35,7 @@ declare_rule! {
     ///     use(object);
     ///     Py_DECREF(object);
     ///
-    /// Where the code does more with a referent that may be dead than to test it, it gets `Py_None` as before:
+    /// If the code uses the result without a test for a dead referent, it gets `Py_None` as before:
     ///
     ///     if (PyWeakref_GetRef(ref, &object) == 0) {
     ///         object = Py_NewRef(Py_None);
@@ -43,9 +43,9 @@ declare_rule! {
     ///     return object;
     ///
     /// ## Confidence
-    /// Safe, for what is a weak reference: for another object the new function raises `TypeError` where the
-    /// old one raised `SystemError`, and where nothing tests for that failure its `NULL` counts as a dead
-    /// referent. A referent that is only compared with another pointer is left alone.
+    /// Safe if the argument is a weak reference. For another object the new function raises `TypeError`
+    /// instead of `SystemError`; if nothing tests for that failure, its `NULL` counts as a dead referent. A
+    /// referent that is only compared with another pointer is left alone.
     ///
     /// ## Declines
     /// - A condition runs before the call in the same expression.

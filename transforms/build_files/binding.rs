@@ -30,9 +30,9 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix: the code of these languages is not analysed, so nothing can be said of
-    /// what it shares between threads. A Cython module may also set the directive in its `.pyx`,
-    /// which is not read; a comment silences the finding then.
+    /// There is no fix: the code of these languages is not analysed, so it is not known what it shares
+    /// between threads. A Cython module may set the directive in its `.pyx`, which is not read; silence
+    /// the finding with a comment then.
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#building-extensions-for-the-free-threaded-build>

@@ -34,8 +34,8 @@ declare_rule! {
     /// under which no wheel for free-threaded Python is built:
     ///
     /// - a pinned version before 2.18.1, which knows none;
-    /// - `free-threaded-support`, which 3.0 took away;
-    /// - the group `cpython-freethreading` of `enable`, which 2.22 to 3.0 need and 4.0 refuses;
+    /// - `free-threaded-support`, which 3.0 removed;
+    /// - the group `cpython-freethreading` of `enable`, which 2.22 to 3.0 need and 4.0 rejects;
     /// - `build` without, or `skip` with, a pattern for `cp314t`;
     /// - manylinux images that are too old for Python 3.13: `manylinux1`, `manylinux2010`,
     ///   `manylinux_2_24`.
@@ -56,9 +56,9 @@ declare_rule! {
     ///     build = "cp310-* cp313-* cp314t-*"
     ///
     /// ## Confidence
-    /// Review for an option that is taken away: the version of cibuildwheel must be 3.1 or later,
-    /// if no workflow pins it. The other findings have no fix: which wheels are published is for
-    /// the maintainers to say.
+    /// Review for the removal of an option: if no workflow pins the version of cibuildwheel, you must
+    /// confirm that it is 3.1 or later. The other findings have no fix: which wheels are published is
+    /// for the maintainers to say.
     ///
     /// ## References
     /// - <https://cibuildwheel.pypa.io/en/stable/options/#enable>

@@ -30,7 +30,7 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix: who wrote the macro or the bound had a reason for it.
+    /// There is no fix: the author of the macro or of the version bound may have had a reason for it.
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#windows>

@@ -94,16 +94,19 @@ declare_rule! {
     /// if (failed)
     ///     return NULL;
     /// ```
-    /// No `return`, `goto` or outer `break` may leave a section, so each becomes an outcome that
-    /// is acted on behind it. A call that may run Python code can suspend the section; key and
-    /// value that it gets, or that are used after it, are held by references of their own. So is a
-    /// dict that is a field or a variable of the file: `PyObject *data = Py_NewRef(self->data);`, and one
-    /// that a variable borrows from there. A single call for the first item is in one section with the
-    /// test of the size that says there is one. Where the size is asked for and the variable may hold
-    /// `NULL`, the section locks `dict != NULL ? dict : Py_None`. A `PyDict_Clear` of the dict behind
-    /// the loop is drawn into the section.
+    /// No `return`, `goto` or outer `break` may leave a section. The fix records each of them in a variable,
+    /// and acts on it after the section. It also does this:
     ///
-    /// Where that cannot be shown to hold, the loop reads from a copy, which owns every key and
+    /// - A call that may run Python code can suspend the section. Key and value get strong references if
+    ///   such a call gets them, or if they are used after it.
+    /// - A dict in a field or file-level variable, or one that a local borrows from there, gets a strong
+    ///   reference: `PyObject *data = Py_NewRef(self->data);`.
+    /// - A single call for the first item is in one section with the test of the size before it.
+    /// - If the size is asked for and the variable may be `NULL`, the section locks
+    ///   `dict != NULL ? dict : Py_None`.
+    /// - A `PyDict_Clear` of the dict after the loop moves into the section.
+    ///
+    /// If it cannot be shown that the section holds, the loop reads from a copy, which owns every key and
     /// value, and which nobody else changes:
     /// ```c
     /// PyObject *fields_copy = PyDict_Copy(self->fields);
@@ -117,54 +120,67 @@ declare_rule! {
     /// }
     /// Py_DECREF(fields_copy);
     /// ```
-    /// That is so where key or value are used behind the loop, where the size is asked for far in
-    /// front of it, or counted by another loop (both then read from one copy), where a call may wait
-    /// for a lock in between, where a macro leaves the loop or other threads run in it, and
-    /// where code that the loop calls may set the field that holds the dict.
+    /// A copy is made in these cases:
+    ///
+    /// - Key or value are used after the loop.
+    /// - The size is asked for far before the loop, or counted by another loop. Both loops then read from
+    ///   one copy.
+    /// - A call between the size and the last item may wait for a lock.
+    /// - A macro leaves the loop, or other threads run in it.
+    /// - Code that the loop calls may set the field that holds the dict.
     ///
     /// ## Confidence
-    /// `safe` if all of that is proven: for a copy that it is released once on every path, that
-    /// nothing of it is used behind its release, and that it shows what the dict would.
+    /// `safe` if all of that is proven. For a copy this means that it is released once on every path,
+    /// that nothing of it is used after its release, and that it has the items that the dict has.
     ///
-    /// A copy holds the items as they were when it was made. It is a fix to `review` where a call
-    /// before its last read may run Python code or change the dict (the loop over the copy does not
-    /// see a value that is replaced before its turn, or a key that is added), and where the dict
-    /// may be of a subclass: of one with an `__iter__` of its own, such as `OrderedDict`,
-    /// `PyDict_Copy` takes what its methods give, in their order, where `PyDict_Next` reads the
-    /// table below. `PyDict_CheckExact` around the loop rules that out. What is no dict has no
-    /// items, as before: `PyDict_Check(d) ? PyDict_Copy(d) : PyDict_New()`. There is no copy
-    /// where the position does not begin with 0 or is looked at, where the loop itself changes
-    /// other keys than the present one, where C code of the package that it calls sets the field
-    /// that holds the dict, in functions that cannot hand on the error of one that fails, in
-    /// `tp_traverse`, `tp_clear` and destructors, nor where the loop looks at reference counts. A
-    /// thread that goes over the dict again and again writes the error out, and tries again at its
-    /// next turn.
+    /// A copy holds the items as they were when it was made. It is a fix to `review` in two cases:
     ///
-    /// `review` without one if code that the loop calls may set the field that
-    /// holds the dict (the loop then stays with the old dict, where it went on in the new one with
-    /// the position of the old): functions of the package that do, but for those that build or
-    /// destroy the object, and what runs Python code on purpose (`PyObject_Call`, a function pointer,
-    /// a function that is not seen). Comparisons, conversions and releases, which run `__eq__`,
-    /// `__index__` or `__del__`, are taken not to. `review` also if key or value are used where no
-    /// reference of the loop can hold them, or if the size of the dict is asked for where the section
-    /// cannot begin, or counted by another loop: what is made of it may be too small by then. A size
-    /// that is only a hint, that is compared with 0 or with that of another dict, or that nothing in
-    /// the loop counts up to, may be asked for anywhere. `review` as well if the dict is emptied
-    /// behind the loop: up to Python 3.13 `PyDict_Clear` waits for the lock of the dict in the section too,
-    /// which lets others add to it.
-    /// `errno` that is read behind the section, and a variable of the file that a macro names which is done
-    /// there, may be set by code that releases run: `review`.
-    /// A macro that leaves the loop on some paths only is written out in its place, and what detaches
-    /// the thread right before an exit is done behind the section. No fix for iterations by hand,
-    /// and for loops that detach the thread otherwise, where no copy helps. A loop that adds or
-    /// removes keys of its dict is undefined with and without the section; that stays.
+    /// - A call before the last read may run Python code or change the dict. The loop does not see a
+    ///   value that is replaced before its turn, or a key that is added.
+    /// - The dict may be of a subclass with its own `__iter__`, such as `OrderedDict`. `PyDict_Copy` uses
+    ///   the methods of the subclass and their order, where `PyDict_Next` reads the table below. A test
+    ///   with `PyDict_CheckExact` around the loop rules that out.
+    ///
+    /// An object that is not a dict has no items, as before:
+    /// `PyDict_Check(d) ? PyDict_Copy(d) : PyDict_New()`.
+    ///
+    /// There is no copy in these cases:
+    ///
+    /// - The position does not begin with 0, or is read.
+    /// - The loop changes other keys than the current one, or reads reference counts.
+    /// - C code of the package that the loop calls sets the field that holds the dict.
+    /// - The function cannot return an error, or is a `tp_traverse`, `tp_clear` or destructor. In a
+    ///   thread function that iterates in an endless loop, a failed copy is reported, and the next turn
+    ///   tries again.
+    ///
+    /// A fix without a copy is for `review` in these cases:
+    ///
+    /// - Code that the loop calls may set the field that holds the dict. The loop then stays with the old
+    ///   dict; before, it went on in the new one with the position of the old. This counts for functions
+    ///   of the package that set the field, except those that build or destroy the object, and for calls
+    ///   that run Python code on purpose (`PyObject_Call`, a function pointer, a function that is not
+    ///   seen). Comparisons, conversions and releases (`__eq__`, `__index__`, `__del__`) are assumed not
+    ///   to set it.
+    /// - Key or value are used where no reference of the loop can hold them.
+    /// - The size is asked for where the section cannot begin, or counted by another loop: memory of that
+    ///   size may be too small. A size may be asked for anywhere if it is only a hint, is compared with 0
+    ///   or with that of another dict, or is not what the loop counts up to.
+    /// - The dict is emptied after the loop. Up to Python 3.13 `PyDict_Clear` waits for the lock of the
+    ///   dict even in the section, and others may add to the dict meanwhile.
+    /// - `errno` is read after the section, or a macro that moves there names a file-level variable. Releases
+    ///   may run code that sets them.
+    ///
+    /// A macro that leaves the loop on some paths only is written out. A macro that detaches the thread
+    /// right before an exit moves after the section. There is no fix for iteration by hand, and none for
+    /// loops that detach the thread otherwise if no copy helps. A loop that adds or removes keys of its
+    /// dict is undefined with and without the section; that stays.
     ///
     /// A dict that no other thread knows (`kwargs`, a new one) needs no section.
     ///
     /// ## Alternative
-    /// Where the dict is a parameter and the loop has exits, `ungil review` also offers to leave them
-    /// as they are: the function becomes a helper `name_lock_held`, and a new function under the
-    /// old name calls it in a critical section.
+    /// If the dict is a parameter and the loop has exits, `ungil review` also offers a fix that keeps
+    /// the exits as they are. The function becomes a helper `name_lock_held`, and a new function under
+    /// the old name calls it in a critical section.
     ///
     /// ## References
     /// <https://docs.python.org/3/c-api/dict.html#c.PyDict_Next>

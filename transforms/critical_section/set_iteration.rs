@@ -21,11 +21,11 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix. `PyObject_GetIter` and `PyIter_Next` are the public way, which fails if the
-    /// set changes on the way; a critical section around the loop goes with the private functions,
-    /// which later Pythons do not have.
+    /// There is no fix. `PyObject_GetIter` and `PyIter_Next` are the public way; iteration then fails
+    /// if the set changes. A critical section around the loop works with the private functions, but
+    /// later Pythons do not have them.
     ///
-    /// A set that a critical section locks needs neither.
+    /// A loop that already holds a critical section on the set is not reported.
     pub static UNLOCKED_SET_ITERATION {
         code: "UG303",
         name: "unlocked-set-iteration",

@@ -14,9 +14,9 @@ declare_rule! {
     /// ## What it does
     /// Finds critical sections, and blocks between `Py_BEGIN_ALLOW_THREADS` and
     /// `Py_END_ALLOW_THREADS`, that some path through the function leaves without their end, or
-    /// ends without their beginning. The same for a static `PyMutex`, in functions that both lock
-    /// and unlock it; not where one is entered or left with the mutex held by design: it unlocks
-    /// before it locks, or its name says that it locks.
+    /// ends without their beginning. It does the same for a static `PyMutex`, in functions that both
+    /// lock and unlock it. A function that is entered or left with the mutex held by design is not
+    /// reported: it unlocks before it locks, or its name says that it locks.
     ///
     /// ## Why is this bad?
     /// On the free-threaded build a section that is left open keeps its object locked for good,

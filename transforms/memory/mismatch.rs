@@ -26,8 +26,8 @@ declare_rule! {
     ///
     /// ## Confidence
     /// There is no fix: which of the two functions was meant is for the author to say. A finding
-    /// names both. None is made where memory of the right kind may get to the same release, or a
-    /// pointer from code that is not seen.
+    /// names both. There is no finding if the same release may also get memory of the right kind,
+    /// or a pointer from code that is not seen.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/memory.html#allocator-domains>

@@ -12,8 +12,8 @@ declare_rule! {
     /// ## Why is this bad?
     /// The free-threaded build finds objects by walking the heap that the `PyObject_` functions
     /// allocate from, and delays the reuse of its memory while other threads may still read it.
-    /// An object elsewhere has neither, and the release that its type inherits gives its memory to
-    /// the wrong heap.
+    /// Neither is true for an object in other memory. Moreover, the release that its type inherits
+    /// returns the memory to the wrong heap.
     ///
     /// ## Example
     /// ```c

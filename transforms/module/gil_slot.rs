@@ -35,8 +35,8 @@ declare_rule! {
     ///     {0, NULL}
     /// };
     /// ```
-    /// Python 3.12 and older refuse a slot they do not know; the guard keeps it from them. A
-    /// guard that the package already uses around such a slot is taken if it is a correct one.
+    /// Python 3.12 and older reject a slot that they do not know, so it gets a guard. If the package
+    /// already uses a correct guard around such a slot, the fix uses the same one.
     ///
     /// ## When it declines
     /// - The slot array is filled at run time, has a written length or numbered entries,
@@ -44,19 +44,20 @@ declare_rule! {
     /// - The module says `Py_MOD_GIL_USED`.
     ///
     /// ## Alternative
-    /// `ungil review` also offers to say `Py_MOD_GIL_USED`: the GIL stays, as it does without a word,
-    /// and the question is answered for the next reader.
+    /// `ungil review` also offers `Py_MOD_GIL_USED`. The GIL then stays on, as without a declaration,
+    /// but the source says that this is meant.
     ///
     /// ## Confidence
     /// The slot is a promise about the whole module. `safe` if all rules about races ran,
     /// nothing is left that this run does not repair, and every write that a method can reach is
-    /// accounted for: it goes to the stack, to memory that was allocated and not handed on, to
-    /// what is atomic or of one thread, or a lock is held. Else `review`, and the fix names what is
-    /// left: writes through pointers, module state and capsules, functions of libraries that get
-    /// what threads share, functions of C with static state (`strtok`, `localtime`), methods that
-    /// no file defines which was read. Of libraries the project may say that threads can be in
-    /// them at one time: `/* ungil: thread-safe(prefix_*) */`, or `thread-safe = ["prefix_*"]` in the
-    /// configuration.
+    /// accounted for. A write is accounted for if it goes to the stack, to new memory that nobody
+    /// else has, to an atomic or thread-local variable, or happens under a lock.
+    ///
+    /// Else `review`, and the fix names what is left: writes through pointers, module state and
+    /// capsules; library functions that get shared data; C functions with static state (`strtok`,
+    /// `localtime`); methods that no analysed file defines. If several threads may call a library at
+    /// once, the project can state that: `/* ungil: thread-safe(prefix_*) */`, or
+    /// `thread-safe = ["prefix_*"]` in the configuration.
     pub static UNDECLARED_MULTI_PHASE_MODULE {
         code: "UG201",
         name: "undeclared-multi-phase-module",

@@ -37,28 +37,29 @@ declare_rule! {
     /// PyUnstable_Module_SetGIL(m, Py_MOD_GIL_NOT_USED);
     /// #endif
     /// ```
-    /// The call stands behind the test for `NULL`; where there is none, it gets one of its own.
+    /// The call comes after the test for `NULL`; if there is no test, the fix adds one.
     /// `return PyModule_Create(&module_def);` gets a variable.
     ///
     /// ## When it declines
     /// - The new module is not stored in a plain variable, or a macro stores and tests it.
-    /// - The module is not made by `PyModule_Create` as far as can be seen.
+    /// - No call of `PyModule_Create` can be found that makes the module.
     /// - The module says `Py_MOD_GIL_USED`.
     ///
     /// ## Alternative
-    /// `ungil review` also offers to say `Py_MOD_GIL_USED`: the GIL stays, as it does without a word,
-    /// and the question is answered for the next reader.
+    /// `ungil review` also offers `Py_MOD_GIL_USED`. The GIL then stays on, as without a declaration,
+    /// but the source says that this is meant.
     ///
     /// ## Confidence
     /// The call is a promise about the whole module. `safe` if all rules about races ran,
     /// nothing is left that this run does not repair, and every write that a method can reach is
-    /// accounted for: it goes to the stack, to memory that was allocated and not handed on, to
-    /// what is atomic or of one thread, or a lock is held. Else `review`, and the fix names what is
-    /// left: writes through pointers, module state and capsules, functions of libraries that get
-    /// what threads share, functions of C with static state (`strtok`, `localtime`), methods that
-    /// no file defines which was read. Of libraries the project may say that threads can be in
-    /// them at one time: `/* ungil: thread-safe(prefix_*) */`, or `thread-safe = ["prefix_*"]` in the
-    /// configuration.
+    /// accounted for. A write is accounted for if it goes to the stack, to new memory that nobody
+    /// else has, to an atomic or thread-local variable, or happens under a lock.
+    ///
+    /// Else `review`, and the fix names what is left: writes through pointers, module state and
+    /// capsules; library functions that get shared data; C functions with static state (`strtok`,
+    /// `localtime`); methods that no analysed file defines. If several threads may call a library at
+    /// once, the project can state that: `/* ungil: thread-safe(prefix_*) */`, or
+    /// `thread-safe = ["prefix_*"]` in the configuration.
     pub static UNDECLARED_SINGLE_PHASE_MODULE {
         code: "UG202",
         name: "undeclared-single-phase-module",

@@ -43,18 +43,17 @@ declare_rule! {
     /// Below Python 3.13 and in the limited API, which have no `PyMutex`, the compatibility header
     /// makes the calls empty: there the GIL does the same.
     ///
-    /// A value that is tested where it is assigned, `if ((name = make()) == NULL) return NULL;`, is
-    /// tested behind the mutex too. Several values share one mutex if one branch makes them, or one
-    /// test asks for them, and so do several places that fill the same variable. A branch that
-    /// nothing leaves runs under the mutex as it is.
+    /// A test that is part of the assignment, `if ((name = make()) == NULL) return NULL;`, moves after
+    /// the mutex too. Values that one branch makes, or one test asks for, share a mutex. So do all
+    /// places that fill the same variable. A branch without a way out runs under the mutex as it is.
     ///
-    /// A constant made of literals needs no mutex where the file has the function that makes its
-    /// module, and nothing asks for it before: the variable moves up to the file if it has to, and
-    /// `PyInit_name`, or the function that `Py_mod_exec` names, fills it first of all. The mutex is
-    /// the alternative in `ungil review`.
+    /// A constant made of literals needs no mutex if the file also makes the module, and nothing uses
+    /// the constant before that. `PyInit_name`, or the function in the `Py_mod_exec` slot, then fills
+    /// it first of all; a variable of a function moves to the file for that. The mutex is the
+    /// alternative in `ungil review`.
     ///
-    /// What runs Python code, an import above all, is made with the mutex free: it may come back to
-    /// this function, or wait for a thread that does. The first value stays:
+    /// Code that may run Python code, above all an import, runs with the mutex released: it may call
+    /// this function again, or wait for a thread that does. The first value stays:
     /// ```c
     /// PyObject *new_frozen = NULL;
     /// PyMutex_Lock(&frozen_mutex);
@@ -78,17 +77,17 @@ declare_rule! {
     /// ```
     ///
     /// ## When it declines
-    /// - The branch has ways out with the value made or other statics half made, or is left in
-    ///   the middle and fills it with a borrowed reference.
-    /// - The function returns where the variable is filled already, one branch fills it in several
-    ///   ways, it is declared in another file, or the place is made by a macro.
+    /// - The branch can be left when the value is made, or when other statics are half made.
+    /// - The branch can be left in the middle, and fills the variable with a borrowed reference.
+    /// - The function returns early if the variable is filled, or one branch fills it in several ways.
+    /// - The variable is declared in another file, or a macro makes the code.
     ///
     /// ## Confidence
     /// `safe` if only functions that fill the variable use it, and the value is made without running
-    /// Python code, or by imports and attributes, of which a second result can be dropped. An
-    /// import fails where a constant cannot be made, in place of the first call. Otherwise `review`:
-    /// two threads may make the value at the same time; or, under the mutex, code that comes back to
-    /// this function would wait for itself.
+    /// Python code, or by imports and attribute lookups, whose result may be made twice and dropped
+    /// once. A constant that cannot be made now makes the import of the module fail, not the first
+    /// call. Otherwise `review`: two threads may make the value at the same time; or code under the
+    /// mutex may call this function again, which would then wait for itself.
     pub static LAZY_STATIC_CACHE {
         code: "UG501",
         name: "lazy-static-cache",

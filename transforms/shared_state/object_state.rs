@@ -16,9 +16,9 @@ declare_rule! {
     /// Finds types of the extension whose methods change fields of their objects without a lock,
     /// and the methods that use those fields. One finding names a type.
     ///
-    /// What only `tp_new`, `tp_init`, `tp_dealloc`, `tp_clear` and `tp_traverse` write is fine:
-    /// no other thread has the object then. So are fields that are used with a lock held, and a
-    /// hash that is kept when it was first asked for.
+    /// Some fields are not reported. A field that only `tp_new`, `tp_init`, `tp_dealloc`, `tp_clear`
+    /// and `tp_traverse` write is fine: no other thread has the object then. So is a field that is
+    /// used with a lock held, and a hash that is stored the first time it is computed.
     ///
     /// ## Why is this bad?
     /// Without the GIL two threads may run methods of one object at the same time. A field that
@@ -50,15 +50,15 @@ declare_rule! {
     ///     return result;
     /// }
     /// ```
-    /// All methods of the type that use such a field are split, since a lock protects only from
-    /// those who take it; the slots of numbers, sequences, mappings and buffers are methods as well.
-    /// Where one of them calls another on the same object, it calls the body. One that gets two
-    /// objects and uses these fields of both (`nb_add`, `tp_richcompare`, `METH_O`) holds both:
+    /// All methods of the type that use such a field are split, since a lock protects only against
+    /// code that takes it. The slots of numbers, sequences, mappings and buffers are methods as well.
+    /// A method that calls another one on the same object calls its body. A method that uses these
+    /// fields of two objects (`nb_add`, `tp_richcompare`, `METH_O`) locks both:
     /// `Py_BEGIN_CRITICAL_SECTION2(self, other);`.
     ///
-    /// Where the lock would be let go while a field is used (the body detaches the thread, or runs
-    /// Python code on it), a method that only reads objects and numbers reads them under the lock, and
-    /// goes on without it:
+    /// The body may detach the thread, or run Python code on a field. Both give up the lock while the
+    /// field is in use. If the method only reads objects and numbers, it reads them under the lock and
+    /// continues without it:
     /// ```c
     /// static PyObject *
     /// event_call(Event *self, PyObject *arg)
@@ -78,17 +78,18 @@ declare_rule! {
     /// - A macro makes the method or its head, or the head has no names for its parameters.
     /// - Argument Clinic or another tool wrote the method: `@critical_section` in the input of
     ///   Argument Clinic does the same.
-    /// - The body detaches the thread, or runs Python code on one of the fields, and sets fields, uses
-    ///   others than objects and numbers, keeps or returns what it reads, or hands the object to a
-    ///   function of the package. Read the field in a section, take a strong reference, leave the section, and
-    ///   use it then. Or it uses the fields of an object that is not known where it begins: a parsed
-    ///   argument, one that a field holds, or one that may be `NULL`.
+    /// - The body detaches the thread, or runs Python code on one of the fields, and does more than read
+    ///   objects and numbers: it sets fields, uses fields of other types, keeps or returns what it reads,
+    ///   or passes the object to a function of the package. By hand: read the field in a section, take a
+    ///   strong reference, leave the section, then use it.
+    /// - The body uses fields of an object that is not known when the body begins: a parsed argument, one
+    ///   from a field, or one that may be `NULL`.
     /// - None of the methods that change a field can be split.
     ///
     /// ## Confidence
-    /// `review`: the lock is that of the objects that a method gets. Objects that `__init__` is called
-    /// on again, and C code that is no method, are not covered.
-    /// A body that runs Python code or waits lets others in at that point, as it did with the GIL.
+    /// `review`: only methods take the lock, and only of the objects that they get. A second call of
+    /// `__init__`, and C code that is not a method, are not covered. A body that runs Python code or
+    /// waits lets other threads run at that point, as it did with the GIL.
     pub static UNLOCKED_OBJECT_STATE {
         code: "UG504",
         name: "unlocked-object-state",

@@ -15,7 +15,7 @@ declare_rule! {
     /// again: scratch buffers, and tables that are filled on first use.
     ///
     /// ## Why is this bad?
-    /// The buffer is one for all threads. While one reads what it has written, another writes.
+    /// All threads share the buffer. While one thread reads what it wrote, another may overwrite it.
     ///
     /// ## Example
     /// ```c
@@ -30,7 +30,7 @@ declare_rule! {
     ///
     /// ## When it declines
     /// - The array does not hold characters: its values may be meant for all threads.
-    /// - It is filled only if some other static variable says so.
+    /// - It is filled under a test of another static variable: `if (!ready) { fill(table); ready = 1; }`.
     /// - It is written while the module is made, or other functions use it.
     ///
     /// ## Confidence

@@ -14,12 +14,12 @@ declare_rule! {
     /// Finds static variables (of files and of functions) that are written without a lock by
     /// functions that run after import: counters, options, hooks, free lists, tables, static
     /// types, references that are replaced. One finding names the variable and the places that
-    /// write it; a function that keeps four or more numbers or structs static gets one for all.
-    /// Three or more variables of a file that the same functions write are shown as one.
+    /// write it. A function with four or more static numbers or structs gets one finding for all of
+    /// them, and so do three or more variables of a file that the same functions write.
     ///
-    /// Variables that are only written while the module is made or taken down, `const` and
-    /// thread-local data, atomics and locks are fine and not named. Neither is a variable whose
-    /// writes all hold a lock, nor what only builds with the GIL have.
+    /// Some variables are not reported: those that are only written while the module is initialised
+    /// or destroyed, `const` and thread-local data, atomics and locks, variables whose writes all
+    /// hold a lock, and variables that only builds with the GIL have.
     ///
     /// ## Why is this bad?
     /// Without the GIL two threads may write at the same time, and one may read what another has

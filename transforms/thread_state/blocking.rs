@@ -13,14 +13,15 @@ use super::{finding, settle};
 
 declare_rule! {
     /// ## What it does
-    /// Finds calls that may wait for long (sleeping, joining a thread, waiting for a process, a
-    /// semaphore or a socket, taking a lock that others hold while they call Python or wait) in
-    /// functions that Python calls, where the thread is attached: not between `Py_BEGIN_ALLOW_THREADS` and `Py_END_ALLOW_THREADS`.
+    /// Finds calls that may wait for long, in functions that Python calls, where the thread is
+    /// attached: not between `Py_BEGIN_ALLOW_THREADS` and `Py_END_ALLOW_THREADS`. Such calls sleep,
+    /// join a thread, wait for a process, a semaphore or a socket, or take a lock that others hold
+    /// while they call Python or wait.
     ///
     /// ## Why is this bad?
     /// On the free-threaded build the garbage collector stops all attached threads, and waits until
     /// each has stopped: a thread that sleeps attached makes all others wait. If it waits for a lock
-    /// that one of those holds, none of them goes on.
+    /// that one of the stopped threads holds, the process hangs.
     ///
     /// ## Example
     /// ```c
@@ -34,9 +35,9 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix: what the call uses must not change while the thread is detached. A lock
-    /// that is only ever held for a few lines of C is not told of, nor is what C libraries in the
-    /// package do inside.
+    /// There is no fix: what the call uses must not change while the thread is detached. A lock that
+    /// is only held for a few lines of C is not reported. Calls inside C libraries of the package
+    /// are not reported either.
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html>

@@ -38,8 +38,8 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix: the call goes behind the block, or is wrapped in `Py_BLOCK_THREADS` and
-    /// `Py_UNBLOCK_THREADS`.
+    /// There is no fix: the author must move the call after the block, or put it between
+    /// `Py_BLOCK_THREADS` and `Py_UNBLOCK_THREADS`.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/init.html#releasing-the-gil-from-extension-code>

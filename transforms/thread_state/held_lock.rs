@@ -28,8 +28,9 @@ declare_rule! {
     ///
     /// ## Why is this bad?
     /// Python code may detach the thread, and the garbage collector may stop it there, with the
-    /// lock held. A thread that waits for the lock attached then never stops, and none of the two
-    /// goes on. Python code may also come back to the same lock.
+    /// lock held. Another thread that waits for the lock while attached cannot be stopped, so the
+    /// collector waits for it, it waits for the lock, and neither goes on. Python code may also try
+    /// to take the same lock again.
     ///
     /// ## Example
     /// ```c
@@ -47,8 +48,8 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix: what the lock protects is not known. A critical section on the object can
-    /// stand where the lock stands: it is given up while the thread waits.
+    /// There is no fix: what the lock protects is not known. A critical section on the object may
+    /// replace the lock: the section is suspended while the thread waits.
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#critical-sections>

@@ -38,8 +38,8 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix: whoever left them out may have put something else in their place, which
-    /// has to go with them.
+    /// There is no fix: the code may do something else in their place, which would have to be removed
+    /// when they come back.
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#thread-state-and-gil-apis>

@@ -104,8 +104,8 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix: where the thread may wait for others it must be detached, which is for the
-    /// author to say.
+    /// There is no fix: the thread must be detached wherever it waits for others, and only the author
+    /// knows where that is.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/init.html#non-python-created-threads>

@@ -36,9 +36,9 @@ declare_rule! {
     ///
     /// ## Confidence
     /// Review: with the GIL the two are the same. Without it the call is true only if this thread
-    /// made the object and holds its one reference; an object that others reach through a container
-    /// may be seen by them right after the test. The function is new in 3.14; older Pythons get it
-    /// from the compatibility header.
+    /// made the object and holds its only reference. If the reference is in a container that other
+    /// threads can reach, they may use the object right after the test. The function is new in 3.14;
+    /// older Pythons get it from the compatibility header.
     ///
     /// ## Declines
     /// - The comparison is with 2: which of the two references others may use cannot be seen.

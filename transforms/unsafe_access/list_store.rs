@@ -38,12 +38,12 @@ declare_rule! {
     ///
     /// ## Declines
     /// - The call is made by the body of a macro, or its value is used.
-    /// - The item is `NULL`, or goes behind the last one: `PyList_SetItem` releases what stood there,
-    ///   and refuses what is out of range.
-    /// - The function reads items of the list itself: it moves them, or releases the old one. A
-    ///   release right in front of the store goes with the fix.
+    /// - The item is `NULL`, or its index is past the last item: `PyList_SetItem` releases the old item,
+    ///   and refuses an index out of range.
+    /// - The function reads items of the list itself: it moves them, or releases the old one. The fix
+    ///   removes a release right before the store.
     ///
-    /// A list that a function gets from its caller is not told of: helpers fill new lists.
+    /// A list that a function gets from its caller is not reported: helpers fill new lists.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/list.html#c.PyList_SetItem>

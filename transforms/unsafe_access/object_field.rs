@@ -19,7 +19,7 @@ declare_rule! {
     /// ## What it does
     /// Replaces direct access to `ob_refcnt`, `ob_type` and `ob_size` of Python objects with
     /// `Py_REFCNT`, `Py_TYPE`, `Py_SIZE` and, for assignments, `Py_SET_REFCNT`, `Py_SET_TYPE`,
-    /// `Py_SET_SIZE`. Tells of direct access to the array of a list (`ob_item`).
+    /// `Py_SET_SIZE`. Reports direct access to the array of a list (`ob_item`).
     ///
     /// ## Why is this bad?
     /// The free-threaded build has no `ob_refcnt`: the count is kept in two parts. Sizes and types
@@ -38,8 +38,8 @@ declare_rule! {
     ///     Py_SET_REFCNT(item, 1);
     ///
     /// ## Confidence
-    /// Safe: on builds with the GIL the macros read and write the same fields. Review for a count
-    /// that is set: `Py_SET_REFCNT` looks at the old one first.
+    /// Safe: on builds with the GIL the macros read and write the same fields. Review for an
+    /// assignment to the count: `Py_SET_REFCNT` reads the old count first.
     ///
     /// ## Declines
     /// - The array of a list: `PyList_GetItemRef`, a critical section, or a tuple.

@@ -43,8 +43,8 @@ declare_rule! {
     /// `i < PyList_GET_SIZE(list)`, or by `PyDict_Next`.
     ///
     /// ## Why is this bad?
-    /// Another thread can add items between the two. The loop then writes behind the end of the
-    /// memory. A reference of its own for each item does not help against that.
+    /// Another thread can add items between the two. The loop then writes past the end of the
+    /// memory. A strong reference for each item does not prevent that.
     ///
     /// ## Example
     /// ```c
@@ -62,7 +62,7 @@ declare_rule! {
     ///
     /// ## Confidence
     /// There is no fix: what a shorter container means for the rest of the function is for the
-    /// author to say. A loop that also compares with the first answer is not told of.
+    /// author to say. A loop that also compares the index with the first size is not reported.
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#container-thread-safety>

@@ -35,14 +35,14 @@ declare_rule! {
     /// Finds results of `PyList_GetItemRef`, `PyDict_GetItemRef`, `PyDict_GetItemStringRef` and
     /// `PyWeakref_GetRef` that are used, on some path, although neither the result nor the status
     /// was tested. Results of `PySequence_GetItem`, `PyObject_GetItem`, `PyObject_GetAttr`,
-    /// `PySet_Pop`, `PyIter_Next` and the like are told of where the function has asked before
-    /// whether there is something to find: for the size (`PySequence_Size(o)`), the key
-    /// (`PyMapping_HasKeyString(o, "a")`) or the attribute (`PyObject_HasAttrString(o, "a")`).
+    /// `PySet_Pop`, `PyIter_Next` and the like are reported only if the function relies on an earlier
+    /// question: for the size (`PySequence_Size(o)`), the key (`PyMapping_HasKeyString(o, "a")`) or
+    /// the attribute (`PyObject_HasAttrString(o, "a")`).
     ///
     /// ## Why is this bad?
-    /// These calls give `NULL` where the list got shorter, the key is gone or the referent is dead.
-    /// Another thread can bring that about at any time, also right after a test of the size or of
-    /// the key. `Py_DECREF` and the macros that read an object crash on `NULL`.
+    /// These calls return `NULL` if the list got shorter, the key is gone or the referent is dead.
+    /// Another thread can cause that at any time, also right after a test of the size or of the key.
+    /// `Py_DECREF` and the macros that read an object crash on `NULL`.
     ///
     /// ## Example
     /// ```c
@@ -65,9 +65,10 @@ declare_rule! {
     /// There is no fix: how the function leaves there is for the author to say.
     ///
     /// ## Declines
-    /// A container that no other thread can reach is not reported, nor code that runs while a
-    /// module is initialised. A lookup that may fail for want of a test in front of it as well,
-    /// with or without the GIL, is not either.
+    /// - No other thread can reach the container.
+    /// - The code runs only while a module is initialised.
+    /// - For `PySequence_GetItem` and the like: the function never asked whether there is something to
+    ///   find. Such a lookup can fail with the GIL as well.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/list.html#c.PyList_GetItemRef>

@@ -30,15 +30,15 @@ const STORES: &[&str] = &[
 
 declare_rule! {
     /// ## What it does
-    /// Finds items of a list or dict that are tested or measured where they are looked up once, and
-    /// used without a test where they are looked up again: one loop that tests all items and a
-    /// second one that uses them, `if (PyDict_GetItem(d, k))` in front of `PyDict_GetItem(d, k)`.
+    /// Finds items of a list or dict that one lookup tests or measures, and a second lookup uses
+    /// without a test. Examples are one loop that tests all items before a second one that uses them,
+    /// and `if (PyDict_GetItem(d, k))` before `PyDict_GetItem(d, k)`.
     ///
     /// ## Why is this bad?
-    /// Another thread can put another object there in between. A macro that does not look at the
-    /// type then reads something else, memory that was made for the first object is too small for
-    /// the second, or there is no object at all. A reference of its own for each lookup does not
-    /// help against that.
+    /// Another thread can put another object there between the two lookups. A macro that does not
+    /// check the type then reads the wrong memory, a buffer that was allocated for the first object
+    /// is too small for the second, or there is no object at all. A strong reference for each lookup
+    /// does not prevent that.
     ///
     /// ## Example
     /// ```c
@@ -63,8 +63,8 @@ declare_rule! {
     /// to each other, look up once, and keep what that gave.
     ///
     /// ## Confidence
-    /// There is no fix: how the function leaves where there is no copy, and which of its lookups
-    /// mean the same item, is for the author to say.
+    /// There is no fix: the author must say which lookups mean the same item, and what the function
+    /// does if the copy cannot be made.
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#container-thread-safety>
