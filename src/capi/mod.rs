@@ -11,6 +11,7 @@ mod libc;
 mod lists;
 mod locks;
 mod replacements;
+mod singletons;
 mod sizes;
 mod slots;
 mod stable;
@@ -34,12 +35,15 @@ pub use locks::{Had, LockAct, LockCall, lock_call};
 pub use replacements::{
     Absent, Form, OldErrors, REPLACEMENTS, Replacement, reads_list, replacement, replacement_by,
 };
+pub use singletons::is_singleton;
 pub use sizes::{FINDERS, asks_size, copies, finds_attributes, measures, tells_of_items};
 pub use slots::slot_gives_new;
 pub use stable::{FIRST_ABI3T, OutsideAbi3t};
 pub use version::{BadVersion, PyVersion};
 pub use words::{is_un, words_of};
-pub use writes::{Gives, Writes, field, lives_in, releases_buffer, sets_atomically, writes};
+pub use writes::{
+    Gives, Writes, field, lives_in, releases_buffer, sets_atomically, stores_atomically, writes,
+};
 
 /// Whether nothing is known of what a function of this name does: neither the C API has it, nor C.
 #[must_use]

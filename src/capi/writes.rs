@@ -11,14 +11,21 @@ use super::replacements::replacement;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Writes {
     arguments: Vec<Written>,
-    /// Whether it keeps static state of its own, for which two threads race.
-    pub is_hidden: bool,
+    hidden: Option<Hidden>,
     /// The first argument that others may reach behind the call, as may those after it.
     pub keeps: Option<usize>,
     /// The argument that holds the reference it gives, which Python code may replace meanwhile.
     pub lends: Option<usize>,
     /// What it gives.
     pub gives: Gives,
+}
+
+/// When a function uses static state of its own, for which two threads race.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hidden {
+    Always,
+    /// Where this argument is `NULL`.
+    Without(usize),
 }
 
 /// What a function gives, as far as threads may share it.
@@ -59,6 +66,17 @@ enum How {
 }
 
 impl Writes {
+    /// Whether it uses static state of its own, for which two threads race; `is_null` tells of its
+    /// arguments.
+    #[must_use]
+    pub fn is_hidden(&self, is_null: impl Fn(usize) -> bool) -> bool {
+        match self.hidden {
+            Some(Hidden::Always) => true,
+            Some(Hidden::Without(at)) => is_null(at),
+            None => false,
+        }
+    }
+
     /// Whether it writes what argument `at` points to.
     #[must_use]
     pub fn behind(&self, at: usize) -> bool {
@@ -106,7 +124,7 @@ pub fn writes(name: &str) -> Option<&'static Writes> {
     });
     static ATOMIC: Writes = Writes {
         arguments: Vec::new(),
-        is_hidden: false,
+        hidden: None,
         keeps: None,
         lends: None,
         gives: Gives::Shared,
@@ -132,6 +150,12 @@ pub(super) fn is_atomic(name: &str) -> bool {
 #[must_use]
 pub fn sets_atomically(name: &str) -> bool {
     is_atomic(name) && !name.contains("load") && !name.contains("fence")
+}
+
+/// Whether it is one that does not look at what was there.
+#[must_use]
+pub fn stores_atomically(name: &str) -> bool {
+    is_atomic(name) && name.contains("store")
 }
 
 /// What is known of a field of a struct of Python: `tp_dict` of `PyTypeObject`, which subtypes have
@@ -175,7 +199,9 @@ fn parse(row: &'static str) -> Option<(&'static str, Writes)> {
         return None;
     };
     let (mut keeps, mut lends) = (None, None);
+    let mut hidden = (state == "hidden").then_some(Hidden::Always);
     match state.split_once(':') {
+        Some(("null", argument)) => hidden = Some(Hidden::Without(argument.parse().ok()?)),
         Some(("keeps", first)) => keeps = Some(first.strip_suffix('+')?.parse().ok()?),
         Some(("lends", argument)) => lends = Some(argument.parse().ok()?),
         Some(_) => return None,
@@ -199,7 +225,7 @@ fn parse(row: &'static str) -> Option<(&'static str, Writes)> {
     };
     let writes = Writes {
         arguments: arguments?,
-        is_hidden: state == "hidden",
+        hidden,
         keeps,
         lends,
         gives,
@@ -259,7 +285,9 @@ mod tests {
             (Some(0), Some(0))
         );
         assert_eq!(field(Some("Item"), "func_code"), None);
-        assert!(of("strtok").is_hidden && !of("strtok_r").is_hidden);
+        let is_hidden = |name, null: usize| of(name).is_hidden(|at| at == null);
+        assert!(is_hidden("strtok", 9) && !is_hidden("strtok_r", 9));
+        assert!(is_hidden("mbrtowc", 3) && !is_hidden("mbrtowc", 0));
         assert_eq!(of("strchr").gives, Gives::Argument(0));
         assert!(!of("atomic_fetch_add_explicit").behind(0));
         // A name that only begins like one of C is not known.

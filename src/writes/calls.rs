@@ -119,7 +119,13 @@ impl<'a> Body<'_, '_, 'a> {
     pub(super) fn check(&mut self, at: ExprId) {
         let tree = self.tree();
         match &tree.expr(at).kind {
-            ExprKind::Assign { lhs, .. } => self.check_place(*lhs, at),
+            ExprKind::Assign { lhs, rhs, op } => {
+                // count = count + 1;                /* not so `count += 1;` */
+                if op.is_none() && self.is_atomic(*lhs) {
+                    self.check_update(at, *lhs, *rhs);
+                }
+                self.check_place(*lhs, at);
+            }
             ExprKind::Unary { op, operand } if op.is_step() => self.check_place(*operand, at),
             ExprKind::Call { callee, args } => self.check_call(at, *callee, args),
             ExprKind::Member {
@@ -169,7 +175,7 @@ impl<'a> Body<'_, '_, 'a> {
     }
 
     /// Names a write without a lock, or notes with which.
-    fn leave_write(&mut self, place: ExprId, at: ExprId, text: String) {
+    pub(super) fn leave_write(&mut self, place: ExprId, at: ExprId, text: String) {
         if self.is_locked(at) {
             self.note_use(place, at, true);
         }
@@ -229,8 +235,8 @@ impl<'a> Body<'_, '_, 'a> {
         }
     }
 
-    /// Names an atomic operation that replaces a pointer: who has loaded the old one may still use it
-    /// when it is released.
+    /// Names an atomic operation that replaces a pointer, as who has loaded the old one may still use
+    /// it when it is released, or that loses what another thread wrote.
     fn check_atomic(&mut self, at: ExprId, name: &str, args: &[ExprId]) {
         let cell = args.first().and_then(|&arg| self.addressed(arg));
         let Some(cell) = cell.filter(|_| capi::sets_atomically(name)) else {
@@ -240,6 +246,10 @@ impl<'a> Body<'_, '_, 'a> {
         let ty = types.of(self.tree(), cell);
         if ty.is_some_and(|ty| types.pointee(ty).is_some()) {
             self.leave_write(cell, at, self.text(cell));
+        } else if capi::stores_atomically(name) {
+            for &value in &args[1..] {
+                self.check_update(at, cell, value);
+            }
         }
     }
 

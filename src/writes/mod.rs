@@ -27,6 +27,7 @@ mod handles;
 mod lapsed;
 mod late;
 mod loans;
+mod lost;
 mod members;
 mod outside;
 mod owned;

@@ -195,7 +195,8 @@ impl Body<'_, '_, '_> {
         self.check_lock(at, name, args);
         self.note_let_go(name, args);
         if let Some(row) = writes(name) {
-            if row.is_hidden {
+            let is_null = |at: usize| args.get(at).is_some_and(|&arg| self.tree().is_null(arg));
+            if row.is_hidden(is_null) {
                 self.leave(at, name.to_owned(), Why::Calls);
             }
             let holder = row.lends.and_then(|at| args.get(at));

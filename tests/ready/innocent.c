@@ -97,6 +97,17 @@ static PyObject *f(PyObject *self, PyObject *arg)
     Py_RETURN_NONE;
 }
 
+/*** an atomic count that is compared before it is stored */
+#include <stdatomic.h>
+static atomic_long served, limit;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    long n = atomic_load(&served);
+    while (!atomic_compare_exchange_weak(&served, &n, n + 1)) {}
+    atomic_store(&limit, PyLong_AsLong(arg));
+    return PyLong_FromLong(n);
+}
+
 /*** a variable of each thread */
 static _Thread_local long level;
 static __thread char buffer[16];

@@ -1769,3 +1769,33 @@ static PyObject *f(PyObject *self, PyObject *arg)
     Py_XDECREF(old);
     return text;
 }
+
+/*** an atomic count that is loaded and stored apart: `served` in `f` */
+#include <stdatomic.h>
+static atomic_long served;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    long n = atomic_load(&served);
+    if (PyObject_IsTrue(arg)) { n++; }
+    atomic_store(&served, n);
+    return PyLong_FromLong(n);
+}
+
+/*** an atomic count that an assignment steps: `it->n` in `f` */
+typedef struct { PyObject_HEAD _Atomic long n; } Item;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Item *it = (Item *)arg;
+    it->n = it->n + 1;
+    return PyLong_FromLong(it->n);
+}
+
+/*** the conversion state of C: `mbrtowc` in `f` */
+#include <wchar.h>
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    const char *text = PyUnicode_AsUTF8(arg);
+    wchar_t letter;
+    if (text == NULL) { return NULL; }
+    return PyLong_FromSize_t(mbrtowc(&letter, text, strlen(text), NULL));
+}
