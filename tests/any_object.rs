@@ -103,3 +103,15 @@ fn none_in_the_place_of_a_dict() {
     let compared = format!("{local} if (d == Py_None) return PyErr_NoMemory();");
     assert_eq!(lookup(MADE, &compared, "d"), "safe, 0 doubts");
 }
+
+#[test]
+fn another_object_in_the_place_of_a_dict() {
+    let store = NONE.replace("Py_None", "Py_Ellipsis");
+    assert_eq!(lookup(&store, "", "self->d"), "review, 1 doubts");
+    let local = "PyObject *d = Py_False; if (ignored) d = self->d;";
+    assert_eq!(lookup(MADE, local, "d"), "review, 1 doubts");
+    let proxy = MADE.replace("PyDict_New()", "PyDictProxy_New(args)");
+    assert_eq!(lookup(&proxy, "", "self->d"), "review, 1 doubts");
+    let copied = MADE.replace("self->d, v", "self->d, Py_NewRef(v)");
+    assert_eq!(lookup(&copied, "", "self->d"), "safe, 0 doubts");
+}

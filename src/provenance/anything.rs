@@ -74,6 +74,7 @@ impl Cx<'_> {
             Origin::Call(_) => called(origin).is_some_and(|name| {
                 gives_any(name) && !gives_dict(name) && !(is_borrowed(name) && is_cached())
             }),
+            Origin::Global(name) | Origin::Address(name) => capi::is_singleton(name),
             Origin::Param(index) => {
                 let mut roles = self.roles.of(flow.item, flow.function);
                 roles.any(|role| role.param(*index) == Some(Param::Argument))
@@ -121,14 +122,14 @@ fn is_told_from_none(flow: &Flow<'_>, at: Point, is_it: impl Fn(&Operand) -> boo
     })
 }
 
-/// Whether a function of the C API gives an object that Python code, or another container, has to
-/// give: an attribute, an item, what a call returns.
+/// Whether a function of the C API gives an object that may be no dict: an attribute, an item, what
+/// a call returns, or an object of another type (`PyDictProxy_New`).
 fn gives_any(name: &str) -> bool {
     let Some(effects) = capi::effects(name) else {
         return false;
     };
     match effects.returns {
-        Returns::New => effects.runs_python,
+        Returns::New => effects.counts.is_none(),
         Returns::Borrowed => effects.derived_from.is_some(),
         _ => false,
     }

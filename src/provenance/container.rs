@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::capi;
 use crate::cfg::{Operand, Point};
 use crate::program::{CallSite, ItemId};
 use crate::roles::{Param, Role};
@@ -27,9 +28,7 @@ fn is_scalar(flow: &Flow<'_>, origin: &Origin) -> bool {
             let name = flow.call(*made).and_then(|(name, _)| name);
             name.is_some_and(|name| TYPES.iter().any(|start| name.starts_with(start)))
         }
-        Origin::Global(name) | Origin::Address(name) => {
-            matches!(&**name, "Py_None" | "_Py_NoneStruct")
-        }
+        Origin::Global(name) | Origin::Address(name) => capi::is_singleton(name),
         _ => false,
     }
 }

@@ -7,6 +7,7 @@
 //! ```
 
 use crate::ast::ExprKind;
+use crate::capi::{self, Counts};
 use crate::cfg::{Base, Instr, Operand, Point, Source};
 use crate::program::{Body, CallSite, ItemId, ProgramItem};
 
@@ -67,10 +68,7 @@ impl Cx<'_> {
             return self.cell_may_be(question, &cell, depth);
         }
         flow.origins(operand).iter().any(|origin| match origin {
-            Origin::Call(made) => {
-                let name = flow.call(*made).and_then(|(name, _)| name);
-                name.is_some_and(|name| self.result_may_be(question, name, depth))
-            }
+            Origin::Call(made) => self.call_may_be(question, flow, *made, depth),
             Origin::Param(index) => {
                 let mut calls = self.calls.calls_to(&flow.function.name).iter();
                 calls.any(|call| self.argument_may_be(question, *call, *index, depth - 1))
@@ -84,6 +82,19 @@ impl Cx<'_> {
             | Origin::Address(_)
             | Origin::Unknown => false,
         })
+    }
+
+    /// Whether it is true of what a call gives: of its argument (`Py_NewRef(v)`), or of what a
+    /// function of the package returns.
+    fn call_may_be(&self, question: &dyn Question, flow: &Flow<'_>, at: Point, depth: u32) -> bool {
+        match flow.call(at) {
+            Some((Some(name), [operand, ..])) if capi::counts(name) == Some(Counts::Copy) => {
+                let value = Value { flow, operand, at };
+                self.value_may_be(question, value, depth - 1)
+            }
+            Some((Some(name), _)) => self.result_may_be(question, name, depth),
+            _ => false,
+        }
     }
 
     /// Whether it is true of what a function of the package may return.
@@ -140,7 +151,10 @@ impl Cx<'_> {
                 owner: self.owner(flow, instr.source),
                 name: name.into(),
             }),
-            (Base::Global(name), None) if place.path.is_empty() => Some(Cell::Static(name.clone())),
+            // Nobody writes `Py_None`.
+            (Base::Global(name), None) if place.path.is_empty() && !capi::is_singleton(name) => {
+                Some(Cell::Static(name.clone()))
+            }
             _ => None,
         }
     }

@@ -368,7 +368,7 @@ fn is_object(scene: &Scene<'_>, value: ExprId) -> bool {
         return true;
     }
     let is_singleton = matches!(&scene.tree.expr(value).kind, ExprKind::Name(Name::Global(name))
-        if matches!(&**name, "Py_None" | "Py_True" | "Py_False"));
+        if capi::is_singleton(name));
     let ty = || scene.cx.types().of(scene.tree, value);
     let is_typed = || ty().is_some_and(|ty| ty.is_py_object_pointer() && !ty.is_const);
     scene.is_null(value) || is_singleton || is_typed()

@@ -305,14 +305,7 @@ impl<'a> Scene<'a> {
             ExprKind::Cast { operand, .. } => self.is_never_null(*operand),
             ExprKind::Unary { op, .. } => *op == UnaryOp::AddressOf,
             ExprKind::Name(Name::Global(name)) => {
-                const OBJECTS: [&str; 5] = [
-                    "Py_None",
-                    "Py_True",
-                    "Py_False",
-                    "Py_NotImplemented",
-                    "Py_Ellipsis",
-                ];
-                OBJECTS.contains(&&**name) || name.starts_with("PyExc_")
+                capi::is_singleton(name) || name.starts_with("PyExc_")
             }
             ExprKind::Name(Name::Local(local)) => self.is_tested_around(value, *local),
             ExprKind::Call { .. } => matches!(self.call(value), Some(("PyTuple_GET_ITEM", _))),

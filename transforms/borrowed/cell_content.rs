@@ -29,7 +29,7 @@ declare_rule! {
     /// ## Confidence
     /// Safe.
     ///
-    /// ## Declines
+    /// ## When it declines
     /// - The object is returned or stored without a strong reference: the callers must change.
     /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
     /// - Only some paths own the reference, or there is no statement at which to release it.

@@ -90,7 +90,7 @@ declare_rule! {
     /// The fix is for review if another call among the arguments may meet the exception, or if the code found
     /// the key before and does not test the result of this lookup.
     ///
-    /// ## Declines
+    /// ## When it declines
     /// - The object is returned or stored without a strong reference: the callers must change.
     /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
     /// - Only some paths own the reference, or there is no statement at which to release it.

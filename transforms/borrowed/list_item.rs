@@ -55,7 +55,7 @@ declare_rule! {
     /// Safe. If the argument is not a list, the error is a `TypeError` instead of a `SystemError`. A slot of
     /// `PyList_New(n)` that was never filled must not be read.
     ///
-    /// ## Declines
+    /// ## When it declines
     /// - The object is returned or stored without a strong reference: the callers must change.
     /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
     /// - Only some paths own the reference, or there is no statement at which to release it.

@@ -69,7 +69,7 @@ declare_rule! {
     /// reports the error to `sys.unraisablehook` and returns. If its callers expect exceptions from it, it
     /// leaves the exception to them.
     ///
-    /// ## Declines
+    /// ## When it declines
     /// - No exit and no section fits. The error value of the function is not known, or who owns what it
     ///   holds; a lock is held; or an array of the function, or memory that it allocated, already holds
     ///   references, and no label for another failure releases just as many.

@@ -74,7 +74,7 @@ declare_rule! {
     /// the package are followed. Code that runs when other objects are released (`__del__`, also in a garbage
     /// collection) is assumed not to change the list.
     ///
-    /// ## Declines
+    /// ## When it declines
     /// - No exit fits, and no copy is possible: the function does not make the sequence by `PySequence_Fast` of
     ///   a variable, or it changes or keeps the sequence.
     /// - The object is returned or stored without a strong reference, and outlives the sequence.

@@ -47,7 +47,7 @@ declare_rule! {
     /// instead of `SystemError`; if nothing tests for that failure, its `NULL` counts as a dead referent. A
     /// referent that is only compared with another pointer is left alone.
     ///
-    /// ## Declines
+    /// ## When it declines
     /// - A condition runs before the call in the same expression.
     /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
     ///

@@ -11,6 +11,7 @@
 use super::hold::{Carrier, Hold, Kind, State};
 use super::{Decisions, Follower};
 use crate::ast::{ExprId, ExprKind, Name, Parent};
+use crate::capi;
 use crate::cfg::{Instr, Source, TempId};
 use crate::strong::plan::takes_result;
 use crate::strong::reason::Reason;
@@ -56,7 +57,7 @@ pub(in crate::strong) fn other(scene: &Scene<'_>, call: ExprId) -> Option<ExprId
 fn is_object(scene: &Scene<'_>, value: ExprId) -> bool {
     match &scene.tree.expr(value).kind {
         ExprKind::Name(Name::Local(local)) => takes_result(scene, *local),
-        ExprKind::Name(Name::Global(name)) => matches!(&**name, "Py_None" | "Py_True" | "Py_False"),
+        ExprKind::Name(Name::Global(name)) => capi::is_singleton(name),
         ExprKind::Call { .. } => {
             let called = scene.call(value);
             matches!(called, Some(("PyTuple_GET_ITEM" | "PyTuple_GetItem", _)))

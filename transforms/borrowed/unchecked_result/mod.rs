@@ -39,7 +39,7 @@ declare_rule! {
     /// question: for the size (`PySequence_Size(o)`), the key (`PyMapping_HasKeyString(o, "a")`) or
     /// the attribute (`PyObject_HasAttrString(o, "a")`).
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// These calls return `NULL` if the list got shorter, the key is gone or the referent is dead.
     /// Another thread can cause that at any time, also right after a test of the size or of the key.
     /// `Py_DECREF` and the macros that read an object crash on `NULL`.
@@ -64,7 +64,7 @@ declare_rule! {
     /// ## Confidence
     /// There is no fix: how the function leaves there is for the author to say.
     ///
-    /// ## Declines
+    /// ## When it declines
     /// - No other thread can reach the container.
     /// - The code runs only while a module is initialised.
     /// - For `PySequence_GetItem` and the like: the function never asked whether there is something to
