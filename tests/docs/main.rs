@@ -85,6 +85,34 @@ fn every_rule_has_its_page() {
     assert_eq!(found, wanted);
 }
 
+/// The headings of a rule's page in their order, and whether each page has it.
+const HEADINGS: &[(&str, bool)] = &[
+    ("## What it does", true),
+    ("## Why", true),
+    ("## Example", true),
+    ("## Confidence", true),
+    ("## When it declines", false),
+    ("## Alternative", false),
+    ("## Python 3.15", false),
+    ("## References", false),
+];
+
+#[test]
+fn all_pages_have_the_same_headings() {
+    for rule in ALL {
+        let page = rule.page();
+        let found: Vec<&str> = page
+            .lines()
+            .filter(|line| line.starts_with("## "))
+            .collect();
+        let wanted = HEADINGS
+            .iter()
+            .filter(|(heading, is_always)| *is_always || found.contains(heading));
+        let wanted: Vec<&str> = wanted.map(|(heading, _)| *heading).collect();
+        assert_eq!(found, wanted, "{}", rule.code);
+    }
+}
+
 fn index() -> String {
     let mut out = String::from(
         "# Rules\n\nThe pages are those of `ungil explain RULE`, written by `UNGIL_UPDATE_DOCS=1 \

@@ -20,7 +20,7 @@ declare_rule! {
     /// | nanobind | 2.2 | `nanobind_add_module(name FREE_THREADED …)` |
     /// | f2py | NumPy 2.1 | `--freethreading-compatible` |
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// Importing one such module turns the GIL on for the whole process, whatever the others say.
     /// The C that the generators write is never edited here: the next build would undo it.
     ///

@@ -40,7 +40,7 @@ declare_rule! {
     /// - manylinux images that are too old for Python 3.13: `manylinux1`, `manylinux2010`,
     ///   `manylinux_2_24`.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// Users of free-threaded Python get no wheel, or the next cibuildwheel stops with an error.
     ///
     /// ## Example

@@ -19,7 +19,7 @@ declare_rule! {
     /// `pyproject.toml` and `setup.py`, once every module of the package says that it needs no
     /// GIL.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// Users and the tables of ported packages look at the classifier. `2 - Beta`, `3 - Stable`
     /// and `4 - Resilient` promise more, step by step.
     ///

@@ -13,7 +13,7 @@ declare_rule! {
     /// Finds `Py_GIL_DISABLED` among the macros of a `setup.py` without a condition, and build
     /// requirements of `pyproject.toml` that keep setuptools below 75.7 or Meson below 1.5.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// The macro says which of the two builds the headers describe. Defined for a build with the
     /// GIL, it gives every object another layout: the module crashes. On Windows one `pyconfig.h`
     /// serves both builds and does not define it; setuptools from 75.7 and Meson from 1.5 do so

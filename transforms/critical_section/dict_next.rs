@@ -63,7 +63,7 @@ declare_rule! {
     /// Finds iterations with `PyDict_Next` over a dict that other threads can reach, and puts
     /// them into a critical section, or lets them iterate over a copy.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// `PyDict_Next` takes no lock. On the free-threaded build another thread may change the dict
     /// between two calls, or free the key and value that the last one gave, which are borrowed.
     ///

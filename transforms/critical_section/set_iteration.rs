@@ -10,7 +10,7 @@ declare_rule! {
     /// Finds iterations with the private functions `_PySet_NextEntry` and `_PySet_Next` over a set
     /// that other threads can reach.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// They take no lock, and the key that they give is borrowed. On the free-threaded build another
     /// thread may change the set between two calls, or free the key.
     ///

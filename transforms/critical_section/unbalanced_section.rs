@@ -18,7 +18,7 @@ declare_rule! {
     /// lock and unlock it. A function that is entered or left with the mutex held by design is not
     /// reported: it unlocks before it locks, or its name says that it locks.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// On the free-threaded build a section that is left open keeps its object locked for good,
     /// and its record on the stack is used after the function has returned. On the build with the
     /// GIL the macros are bare braces, so neither compiler nor tests say a word.

@@ -14,7 +14,7 @@ declare_rule! {
     /// family: every call that allocates, resizes or releases a pointer that may be the same, in
     /// all functions and files, in one change.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// The free-threaded build keeps Python objects on a heap of their own, which the garbage
     /// collector walks and from which other threads read without locks. Memory of that heap must
     /// hold objects and nothing else.
@@ -37,7 +37,7 @@ declare_rule! {
     /// from the same allocator under the GIL. Review if the pointer is handed to code outside of
     /// the package.
     ///
-    /// ## Declines
+    /// ## When it declines
     /// - A pointer of the family may be a Python object, or memory of another allocator.
     /// - A call is made by the body of a macro.
     /// - Nothing is seen to release it.

@@ -11,7 +11,7 @@ declare_rule! {
     /// Finds memory that one family of functions allocates and another resizes or releases:
     /// `PyMem_Malloc` and `free`, `malloc` and `PyMem_Free`, `PyObject_Malloc` and `PyMem_Free`.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// Each family keeps its own heap. Memory that goes back to the wrong one corrupts both; debug
     /// builds of Python stop with "bad ID: Allocated using API". Some mixtures happen to work
     /// under the GIL because `PyMem_` and `PyObject_` share an allocator there. On the

@@ -9,7 +9,7 @@ declare_rule! {
     /// Finds memory from `malloc` or the `PyMem_` functions that `PyObject_Init` or
     /// `PyObject_InitVar` makes a Python object of.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// The free-threaded build finds objects by walking the heap that the `PyObject_` functions
     /// allocate from, and delays the reuse of its memory while other threads may still read it.
     /// Neither is true for an object in other memory. Moreover, the release that its type inherits

@@ -38,15 +38,6 @@ declare_rule! {
     /// Python 3.12 and older reject a slot that they do not know, so it gets a guard. If the package
     /// already uses a correct guard around such a slot, the fix uses the same one.
     ///
-    /// ## When it declines
-    /// - The slot array is filled at run time, has a written length or numbered entries,
-    ///   or comes out of a macro.
-    /// - The module says `Py_MOD_GIL_USED`.
-    ///
-    /// ## Alternative
-    /// `ungil review` also offers `Py_MOD_GIL_USED`. The GIL then stays on, as without a declaration,
-    /// but the source says that this is meant.
-    ///
     /// ## Confidence
     /// The slot is a promise about the whole module. `safe` if all rules about races ran,
     /// nothing is left that this run does not repair, and every write that a method can reach is
@@ -58,6 +49,15 @@ declare_rule! {
     /// `localtime`); methods that no analysed file defines. If several threads may call a library at
     /// once, the project can state that: `/* ungil: thread-safe(prefix_*) */`, or
     /// `thread-safe = ["prefix_*"]` in the configuration.
+    ///
+    /// ## When it declines
+    /// - The slot array is filled at run time, has a written length or numbered entries,
+    ///   or comes out of a macro.
+    /// - The module says `Py_MOD_GIL_USED`.
+    ///
+    /// ## Alternative
+    /// `ungil review` also offers `Py_MOD_GIL_USED`. The GIL then stays on, as without a declaration,
+    /// but the source says that this is meant.
     pub static UNDECLARED_MULTI_PHASE_MODULE {
         code: "UG201",
         name: "undeclared-multi-phase-module",

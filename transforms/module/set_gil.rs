@@ -40,15 +40,6 @@ declare_rule! {
     /// The call comes after the test for `NULL`; if there is no test, the fix adds one.
     /// `return PyModule_Create(&module_def);` gets a variable.
     ///
-    /// ## When it declines
-    /// - The new module is not stored in a plain variable, or a macro stores and tests it.
-    /// - No call of `PyModule_Create` can be found that makes the module.
-    /// - The module says `Py_MOD_GIL_USED`.
-    ///
-    /// ## Alternative
-    /// `ungil review` also offers `Py_MOD_GIL_USED`. The GIL then stays on, as without a declaration,
-    /// but the source says that this is meant.
-    ///
     /// ## Confidence
     /// The call is a promise about the whole module. `safe` if all rules about races ran,
     /// nothing is left that this run does not repair, and every write that a method can reach is
@@ -60,6 +51,15 @@ declare_rule! {
     /// `localtime`); methods that no analysed file defines. If several threads may call a library at
     /// once, the project can state that: `/* ungil: thread-safe(prefix_*) */`, or
     /// `thread-safe = ["prefix_*"]` in the configuration.
+    ///
+    /// ## When it declines
+    /// - The new module is not stored in a plain variable, or a macro stores and tests it.
+    /// - No call of `PyModule_Create` can be found that makes the module.
+    /// - The module says `Py_MOD_GIL_USED`.
+    ///
+    /// ## Alternative
+    /// `ungil review` also offers `Py_MOD_GIL_USED`. The GIL then stays on, as without a declaration,
+    /// but the source says that this is meant.
     pub static UNDECLARED_SINGLE_PHASE_MODULE {
         code: "UG202",
         name: "undeclared-single-phase-module",

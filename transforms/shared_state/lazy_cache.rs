@@ -12,7 +12,7 @@ declare_rule! {
     /// Finds static pointers that a function fills where it finds them `NULL`: interned strings,
     /// imported modules and their attributes, tables.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// Two threads may both find the pointer empty. Each makes a value; one of the two is lost,
     /// and callers that compare by identity see two different objects. On processors with weak
     /// ordering a thread may also see the pointer before what it points to.
@@ -76,18 +76,18 @@ declare_rule! {
     /// Py_XDECREF(new_frozen);
     /// ```
     ///
-    /// ## When it declines
-    /// - The branch can be left when the value is made, or when other statics are half made.
-    /// - The branch can be left in the middle, and fills the variable with a borrowed reference.
-    /// - The function returns early if the variable is filled, or one branch fills it in several ways.
-    /// - The variable is declared in another file, or a macro makes the code.
-    ///
     /// ## Confidence
     /// `safe` if only functions that fill the variable use it, and the value is made without running
     /// Python code, or by imports and attribute lookups, whose result may be made twice and dropped
     /// once. A constant that cannot be made now makes the import of the module fail, not the first
     /// call. Otherwise `review`: two threads may make the value at the same time; or code under the
     /// mutex may call this function again, which would then wait for itself.
+    ///
+    /// ## When it declines
+    /// - The branch can be left when the value is made, or when other statics are half made.
+    /// - The branch can be left in the middle, and fills the variable with a borrowed reference.
+    /// - The function returns early if the variable is filled, or one branch fills it in several ways.
+    /// - The variable is declared in another file, or a macro makes the code.
     pub static LAZY_STATIC_CACHE {
         code: "UG501",
         name: "lazy-static-cache",

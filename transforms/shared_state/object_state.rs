@@ -20,7 +20,7 @@ declare_rule! {
     /// and `tp_traverse` write is fine: no other thread has the object then. So is a field that is
     /// used with a lock held, and a hash that is stored the first time it is computed.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// Without the GIL two threads may run methods of one object at the same time. A field that
     /// one of them replaces may be released while the other uses it.
     ///
@@ -74,6 +74,11 @@ declare_rule! {
     /// }
     /// ```
     ///
+    /// ## Confidence
+    /// `review`: only methods take the lock, and only of the objects that they get. A second call of
+    /// `__init__`, and C code that is not a method, are not covered. A body that runs Python code or
+    /// waits lets other threads run at that point, as it did with the GIL.
+    ///
     /// ## When it declines
     /// - A macro makes the method or its head, or the head has no names for its parameters.
     /// - Argument Clinic or another tool wrote the method: `@critical_section` in the input of
@@ -85,11 +90,6 @@ declare_rule! {
     /// - The body uses fields of an object that is not known when the body begins: a parsed argument, one
     ///   from a field, or one that may be `NULL`.
     /// - None of the methods that change a field can be split.
-    ///
-    /// ## Confidence
-    /// `review`: only methods take the lock, and only of the objects that they get. A second call of
-    /// `__init__`, and C code that is not a method, are not covered. A body that runs Python code or
-    /// waits lets other threads run at that point, as it did with the GIL.
     pub static UNLOCKED_OBJECT_STATE {
         code: "UG504",
         name: "unlocked-object-state",

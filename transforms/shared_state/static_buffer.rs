@@ -14,7 +14,7 @@ declare_rule! {
     /// Finds static arrays of characters and numbers that functions write after import and read
     /// again: scratch buffers, and tables that are filled on first use.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// All threads share the buffer. While one thread reads what it wrote, another may overwrite it.
     ///
     /// ## Example
@@ -28,15 +28,15 @@ declare_rule! {
     /// snprintf(name, sizeof(name), "item %d", n);
     /// ```
     ///
-    /// ## When it declines
-    /// - The array does not hold characters: its values may be meant for all threads.
-    /// - It is filled under a test of another static variable: `if (!ready) { fill(table); ready = 1; }`.
-    /// - It is written while the module is made, or other functions use it.
-    ///
     /// ## Confidence
     /// `review`: the compiler must know `_Thread_local` of C11, and nobody may hand the buffer to
     /// another thread. Where the buffer does not leave the function, a variable without `static`
     /// may be the better repair.
+    ///
+    /// ## When it declines
+    /// - The array does not hold characters: its values may be meant for all threads.
+    /// - It is filled under a test of another static variable: `if (!ready) { fill(table); ready = 1; }`.
+    /// - It is written while the module is made, or other functions use it.
     pub static STATIC_BUFFER {
         code: "UG502",
         name: "static-buffer",

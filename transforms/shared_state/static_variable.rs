@@ -21,7 +21,7 @@ declare_rule! {
     /// or destroyed, `const` and thread-local data, atomics and locks, variables whose writes all
     /// hold a lock, and variables that only builds with the GIL have.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// Without the GIL two threads may write at the same time, and one may read what another has
     /// half written. A count gets lost, an entry of a free list is handed out twice, a reference
     /// is released while another thread uses it.

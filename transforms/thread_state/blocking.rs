@@ -18,7 +18,7 @@ declare_rule! {
     /// join a thread, wait for a process, a semaphore or a socket, or take a lock that others hold
     /// while they call Python or wait.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// On the free-threaded build the garbage collector stops all attached threads, and waits until
     /// each has stopped: a thread that sleeps attached makes all others wait. If it waits for a lock
     /// that one of the stopped threads holds, the process hangs.

@@ -16,7 +16,7 @@ declare_rule! {
     /// `Py_END_ALLOW_THREADS`, or after `PyEval_SaveThread`: of the C API, and of functions of the
     /// package that call it.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// A detached thread has no thread state: on the free-threaded build a call that allocates,
     /// counts references or sets an exception crashes, and the garbage collector may be running.
     ///

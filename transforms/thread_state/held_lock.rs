@@ -26,7 +26,7 @@ declare_rule! {
     /// Finds calls that run arbitrary Python code (calls, attributes, comparisons, iteration,
     /// imports) between taking a lock of C and giving it back.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// Python code may detach the thread, and the garbage collector may stop it there, with the
     /// lock held. Another thread that waits for the lock while attached cannot be stopped, so the
     /// collector waits for it, it waits for the lock, and neither goes on. Python code may also try

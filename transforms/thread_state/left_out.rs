@@ -14,7 +14,7 @@ declare_rule! {
     /// under `#ifndef Py_GIL_DISABLED`, where the other branch has none of them, and macros that
     /// define them away under `#ifdef Py_GIL_DISABLED`.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// They do not only take and give the GIL: they detach the thread from the interpreter and
     /// attach it. Without the GIL the garbage collector still stops all attached threads, so one
     /// that waits without detaching makes all others wait; and a thread of C that never attached

@@ -81,7 +81,7 @@ declare_rule! {
     /// (`uv_queue_work`, `SDL_AddTimer`, `Pa_OpenStream`, `sigev_notify_function`, …), and call the C
     /// API, or a function of the package that does, before they attach with `PyGILState_Ensure`.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// A thread that C started has no thread state. "Nobody holds the GIL anyway" is no reason to
     /// drop `PyGILState_Ensure` on the free-threaded build: without it every call that needs a
     /// thread state crashes, and the garbage collector does not wait for the thread.

@@ -18,7 +18,7 @@ declare_rule! {
     /// `Py_REFCNT(x) == 1` and `Py_REFCNT(x) > 1` into calls of
     /// `PyUnstable_Object_IsUniquelyReferenced`.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// On the free-threaded build the count is kept in two parts, and some references are not
     /// counted at all: 1 does not mean that nobody else can see the object, and from 3.14 on an
     /// argument of a function may have a count of 1 although the caller still uses it.
@@ -40,7 +40,7 @@ declare_rule! {
     /// threads can reach, they may use the object right after the test. The function is new in 3.14;
     /// older Pythons get it from the compatibility header.
     ///
-    /// ## Declines
+    /// ## When it declines
     /// - The comparison is with 2: which of the two references others may use cannot be seen.
     /// - It is made by the body of a macro.
     /// - On 3.14 an argument of a function may have a count of 1 although its caller still uses it:

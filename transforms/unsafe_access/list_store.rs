@@ -18,7 +18,7 @@ declare_rule! {
     /// Replaces `PyList_SET_ITEM` with `PyList_SetItem` where the list is not one that the
     /// function has just made.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// The macro stores without a lock and without looking: another thread can shorten the list
     /// meanwhile, and the item that stood there before is not released.
     ///
@@ -36,7 +36,7 @@ declare_rule! {
     /// items from place to place, must change; it can fail, with an exception, where the index is
     /// out of range.
     ///
-    /// ## Declines
+    /// ## When it declines
     /// - The call is made by the body of a macro, or its value is used.
     /// - The item is `NULL`, or its index is past the last item: `PyList_SetItem` releases the old item,
     ///   and refuses an index out of range.

@@ -21,7 +21,7 @@ declare_rule! {
     /// `Py_REFCNT`, `Py_TYPE`, `Py_SIZE` and, for assignments, `Py_SET_REFCNT`, `Py_SET_TYPE`,
     /// `Py_SET_SIZE`. Reports direct access to the array of a list (`ob_item`).
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// The free-threaded build has no `ob_refcnt`: the count is kept in two parts. Sizes and types
     /// are read there in one step. The array of a list can be replaced and freed by another thread
     /// at any time.
@@ -41,7 +41,7 @@ declare_rule! {
     /// Safe: on builds with the GIL the macros read and write the same fields. Review for an
     /// assignment to the count: `Py_SET_REFCNT` reads the old count first.
     ///
-    /// ## Declines
+    /// ## When it declines
     /// - The array of a list: `PyList_GetItemRef`, a critical section, or a tuple.
     /// - The size of an int: from 3.12 on it has none, and `Py_SIZE` reads something else.
     /// - The access is made by the body of a macro, the address is taken, or the assignment is a

@@ -42,7 +42,7 @@ declare_rule! {
     /// `PyMem_New`, `PyTuple_New`, …) and filled in a loop that goes by the container again: by
     /// `i < PyList_GET_SIZE(list)`, or by `PyDict_Next`.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// Another thread can add items between the two. The loop then writes past the end of the
     /// memory. A strong reference for each item does not prevent that.
     ///

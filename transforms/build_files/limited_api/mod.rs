@@ -21,7 +21,7 @@ declare_rule! {
     /// and of `bdist_wheel`, the macro `Py_LIMITED_API` in build files and in C, `limited_api` of
     /// Meson, `USE_SABI` of CMake. In `setup.py` it makes them ask only on builds with the GIL.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// On the free-threaded Pythons 3.13 and 3.14 the headers stop the compiler with an error when
     /// `Py_LIMITED_API` is defined, and setuptools 75.0 to 84.1 refuses `py_limited_api`. Nobody
     /// can build the package there.
@@ -40,7 +40,7 @@ declare_rule! {
     /// Safe: with the GIL the variable is 0 or not set, and all values are what they were. All
     /// places of a file change together, or none. Written only with `--build-files`.
     ///
-    /// ## Declines
+    /// ## When it declines
     /// - The value comes from elsewhere: a parameter, a variable that is set more than once, a
     ///   string of several options.
     /// - `setup.cfg`, `pyproject.toml`, Meson and CMake have no such condition of their own; the

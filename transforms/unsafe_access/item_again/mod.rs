@@ -34,7 +34,7 @@ declare_rule! {
     /// without a test. Examples are one loop that tests all items before a second one that uses them,
     /// and `if (PyDict_GetItem(d, k))` before `PyDict_GetItem(d, k)`.
     ///
-    /// ## Why is this bad?
+    /// ## Why
     /// Another thread can put another object there between the two lookups. A macro that does not
     /// check the type then reads the wrong memory, a buffer that was allocated for the first object
     /// is too small for the second, or there is no object at all. A strong reference for each lookup
