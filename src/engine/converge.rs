@@ -49,7 +49,7 @@ fn pairs(findings: &[Finding]) -> Vec<(usize, usize)> {
     let mut taken = BTreeSet::new();
     clashing
         .chain(entangled(findings))
-        .filter(|&(kept, rejected)| kept != rejected && taken.insert(place(&findings[kept])))
+        .filter(|&(kept, rejected)| kept != rejected && taken.insert(findings[kept].place()))
         .map(|pair| in_order(findings, pair))
         .collect()
 }
@@ -70,17 +70,16 @@ fn in_order(findings: &[Finding], (kept, rejected): (usize, usize)) -> (usize, u
     }
 }
 
-fn place(finding: &Finding) -> (FileId, Option<&str>) {
-    (finding.file, finding.function.as_deref())
-}
-
 /// Fixes that change where the function goes, and others with edits at the same places: both
 /// can be made, but what one counts on may not hold any more.
 fn entangled(findings: &[Finding]) -> Vec<(usize, usize)> {
     let mut functions: BTreeMap<_, Vec<(usize, &Fix)>> = BTreeMap::new();
     for (at, finding) in findings.iter().enumerate() {
         if let Some(fix) = finding.fix() {
-            functions.entry(place(finding)).or_default().push((at, fix));
+            functions
+                .entry(finding.place())
+                .or_default()
+                .push((at, fix));
         }
     }
     let mut found = Vec::new();

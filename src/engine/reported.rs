@@ -30,7 +30,12 @@ pub(super) fn solve(
     if cx.errors != Errors::Propagate || !findings.iter().any(is_swallowing) {
         return;
     }
-    let mut tried = findings.to_vec();
+    let swallowing = findings.iter().filter(|it| is_swallowing(it));
+    let asked = swallowing.filter(|it| it.fix().is_some());
+    let asked: BTreeSet<_> = asked.map(Finding::place).collect();
+    // All fixes of these functions: what one changes counts for the exits of another.
+    let tried = findings.iter().filter(|it| asked.contains(&it.place()));
+    let mut tried: Vec<Finding> = tried.cloned().collect();
     validator.fixes(&mut tried);
     tried.retain(|it| is_swallowing(it) && has_fix(it, Confidence::Review));
     let sites = sites(cx, &tried);

@@ -38,6 +38,12 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// The file, and the name of the function that it is in.
+    #[must_use]
+    pub fn place(&self) -> (FileId, Option<&str>) {
+        (self.file, self.function.as_deref())
+    }
+
     /// The change that can be applied, if there is one.
     #[must_use]
     pub const fn fix(&self) -> Option<&Fix> {
