@@ -422,3 +422,25 @@ fn a_report_is_about_the_whole_package() {
             .contains(rule)
     );
 }
+
+#[test]
+fn what_git_tracks_is_read_whatever_is_ignored() {
+    let text = "#include <Python.h>\nint f(PyObject *l) { return PyObject_IsTrue(PyList_GetItem(l, \
+                0)); }\n";
+    let files: [(&str, &[u8]); 4] = [
+        ("setup.py", b""),
+        ("gen.c", text.as_bytes()),
+        ("build/other.c", text.as_bytes()),
+        (".gitignore", b"*.c\n"),
+    ];
+    let tree = Tree::new(&files[..3]).committed();
+    tree.write(files[3].0, files[3].1);
+    tree.write("untracked.c", text);
+    let ran = tree.ungil(&["check", "--output-format", "concise"]);
+    assert!(ran.text().starts_with("gen.c:2:"), "{}", ran.text());
+    assert!(!ran.text().contains("other.c:"), "{}", ran.text());
+    assert!(!ran.text().contains("untracked.c"), "{}", ran.text());
+    let said = &ran.stderr;
+    let named = "1 file that git tracks in a folder for build products, such as `build/other.c`";
+    assert!(said.contains(named), "{said}");
+}

@@ -207,7 +207,11 @@ fn asks_about(body: &str) -> Option<String> {
     let asked = text
         .lines()
         .find_map(|line| line.split_once("to confirm: "));
-    assert_eq!(asked.is_none(), text.contains("safe fix\n"), "{text}");
+    assert_eq!(
+        asked.is_none(),
+        text.contains("= help: safe fix "),
+        "{text}"
+    );
     let names = asked?.1.split_once(": ").unwrap().1;
     Some(names.split_once(" in `").unwrap().0.to_owned())
 }

@@ -1,11 +1,14 @@
 //! What merged fixes make of the files.
 
+use std::collections::BTreeSet;
+
 use super::args::GuardArgs;
 use super::session::Session;
+use super::talk::counted;
 use super::vcs::{Refusal, check_clean};
 use crate::diff::{FileChange, FileMode};
 use crate::edit::{EditSet, Fix, apply};
-use crate::engine::NewFile;
+use crate::engine::{NewFile, Origin};
 use crate::source::FileId;
 
 /// The changes of a run, not yet written.
@@ -34,12 +37,44 @@ impl Changes {
         }
     }
 
-    pub(super) fn new_files(&self) -> &[NewFile] {
-        &self.new_files
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         self.changed.is_empty()
+    }
+
+    /// Where older Pythons get what `fixes` use of newer ones, a line for each place. A header that
+    /// the sources include and a source distribution leaves out breaks every install from it.
+    pub(super) fn about_older_pythons<'f>(
+        &self,
+        session: &Session,
+        fixes: impl IntoIterator<Item = &'f Fix>,
+    ) -> Vec<String> {
+        let mut lines: Vec<String> = self.new_files.iter().map(about_new_file).collect();
+        let (mut files, mut reason) = (BTreeSet::new(), None);
+        for (origin, needs) in session.analysis.origins.of(fixes) {
+            match origin {
+                Origin::Header(path) => lines.push(format!(
+                    "What the changes use of newer Pythons comes from `{}`",
+                    path.display()
+                )),
+                Origin::Grown(path) => lines.push(format!(
+                    "What the changes use of newer Pythons is written into `{}`, which is there \
+                     for older ones",
+                    path.display()
+                )),
+                Origin::InFile { why } => {
+                    files.extend(needs.iter().map(|need| need.0));
+                    reason.get_or_insert(why);
+                }
+            }
+        }
+        if let Some(reason) = reason {
+            lines.push(format!(
+                "What the changes use of newer Pythons is written into the C of {}, not into a \
+                 new header: {reason}",
+                counted(files.len(), "file", "files")
+            ));
+        }
+        lines
     }
 
     /// Each file with its bytes before and after.
@@ -61,6 +96,18 @@ impl Changes {
         });
         self.changed.iter().map(change).chain(new_files).collect()
     }
+}
+
+fn about_new_file(file: &NewFile) -> String {
+    let path = file.path.display();
+    let from = match file.copied_from() {
+        Some(from) => format!("a copy of `{}`", from.display()),
+        None => "written for what the changes use of newer Pythons".to_owned(),
+    };
+    format!(
+        "`{path}` is new, {from}. The sources do not compile without it: commit it, and list it \
+         with what your source distribution packs"
+    )
 }
 
 /// Checks that git could bring back what `changes` write over.

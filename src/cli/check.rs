@@ -15,6 +15,7 @@ use crate::edit::Confidence;
 use crate::engine::{Declared, ModuleStatus};
 use crate::package::unread_callers;
 use crate::render::{Named, OutputFormat, Results, Silence, render, statistics};
+use crate::review::{Group, groups};
 use crate::rule::{Finding, Outcome, fingerprints, fold};
 use crate::source::{ByteSpan, FileId};
 
@@ -25,12 +26,15 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk, interrupt: &Interrupt) -> anyho
         .map(|(finding, _)| finding)
         .collect();
     let names = fingerprints(&session.package.files, &all);
+    let fixes = groups(&session.package.files, &session.analysis.findings);
+    let fixes = ids(&fixes);
     let mut named: Vec<Named<'_>> = with_silenced(&session)
         .zip(&names)
         .map(|((finding, silenced), fingerprint)| Named {
             finding,
             fingerprint,
             silenced,
+            fix: fixes.get(&std::ptr::from_ref(finding)).copied(),
         })
         .collect();
     named.sort_by_key(place);
@@ -56,6 +60,10 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk, interrupt: &Interrupt) -> anyho
         write_results(said_of(&session, &unread).as_bytes())?;
     }
     summarize(&session, &open, talk);
+    let shows_ids = args.output_format == OutputFormat::Full && !args.statistics;
+    if shows_ids && open.iter().any(|named| named.fix.is_some()) {
+        talk.info("`ungil review --show ID` shows what a fix changes");
+    }
     if args.stats {
         write_results(session.stats().to_text().as_bytes())?;
     }
@@ -74,6 +82,15 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk, interrupt: &Interrupt) -> anyho
 fn place(named: &Named<'_>) -> (FileId, ByteSpan, &'static str) {
     let finding = named.finding;
     (finding.file, finding.span, finding.rule.code)
+}
+
+/// What `ungil review` calls the fix of each finding that has one.
+fn ids<'a>(fixes: &'a [Group<'_>]) -> BTreeMap<*const Finding, &'a str> {
+    let each = |fix: &'a Group<'_>| {
+        let of_it = fix.findings().map(std::ptr::from_ref);
+        of_it.map(|finding| (finding, &*fix.id.0))
+    };
+    fixes.iter().flat_map(each).collect()
 }
 
 /// The findings with one in place of all that have one cause, under the name of the first of them.

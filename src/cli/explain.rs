@@ -1,5 +1,6 @@
 //! `ungil explain`: the page of a rule, or why there is, or is not, a finding on a line.
 
+use std::fs;
 use std::path::Path;
 
 use anyhow::bail;
@@ -11,7 +12,7 @@ use super::session::Session;
 use super::silence::{By, Silenced};
 use super::talk::{Talk, write_results};
 use crate::engine::{LineKind, Whereabouts, lines_of};
-use crate::package::SkipReason;
+use crate::package::{SkipReason, Skipped};
 use crate::render::excerpt;
 use crate::rule::{Finding, Outcome, Rule};
 use crate::source::{FileId, LineNumber, SourceFile};
@@ -77,12 +78,16 @@ fn explain(session: &Session, path: &str, line: LineNumber, talk: &Talk) -> anyh
 }
 
 fn not_read(session: &Session, path: &str) -> String {
-    let skipped = session.package.skipped.first();
+    let package = &session.package;
+    let asked = fs::canonicalize(path).ok();
+    let is_asked = |it: &&Skipped| Some(package.root.join(&it.path)) == asked;
+    let skipped = package.skipped.iter().find(is_asked);
     let reason = match skipped.map(|skipped| &skipped.reason) {
         Some(SkipReason::Unreadable(error)) => error.clone(),
         Some(SkipReason::TooLarge(length)) => format!("it is too large ({length} bytes)"),
         Some(SkipReason::Binary) => "it is no text".to_owned(),
-        None => "it is no C".to_owned(),
+        Some(SkipReason::Name) => "its name is not UTF-8".to_owned(),
+        Some(SkipReason::Products | SkipReason::Link) | None => "it is no C".to_owned(),
     };
     format!("`{path}` is not analysed: {reason}\n")
 }

@@ -51,11 +51,13 @@ pub(super) fn run(
     plan.tell_of_errors(talk);
     plan.tell_of_compat(talk);
     plan.tell_of_questions(talk);
+    let rest = plan.rest();
+    rest.tell(talk);
     plan.session.report_coverage(talk);
     if plan.session.settings.strict && plan.session.has_coverage_gap() {
         return Ok(Status::CoverageGap);
     }
-    Ok(if plan.open() == 0 {
+    Ok(if rest.is_empty() {
         Status::Clean
     } else {
         Status::Findings

@@ -16,6 +16,7 @@ mod output;
 mod pager;
 mod paint;
 mod plan;
+mod rest;
 mod review;
 mod rules;
 mod session;

@@ -1,14 +1,12 @@
 //! What all fixes that the user wants make of the files, not yet written.
 
-use std::collections::BTreeSet;
-
 use super::args::AnalysisArgs;
 use super::changes::Changes;
+use super::rest::Rest;
 use super::session::Session;
 use super::talk::{Talk, counted};
 use crate::diff::FileChange;
 use crate::edit::{Conflict, EditSet, FixId};
-use crate::engine::Origin;
 use crate::rule::{Finding, Outcome};
 use crate::series::Part;
 
@@ -69,46 +67,12 @@ impl Plan {
         self.changes.list(&self.session)
     }
 
-    /// Says where older Pythons get what the changes use of newer ones. A header that the sources
-    /// include and a source distribution leaves out breaks every install from it.
+    /// Says where older Pythons get what the changes use of newer ones.
     pub(super) fn tell_of_compat(&self, talk: &Talk) {
-        for file in self.changes.new_files() {
-            let path = file.path.display();
-            let from = match file.copied_from() {
-                Some(from) => format!("a copy of `{}`", from.display()),
-                None => "written for what the changes use of newer Pythons".to_owned(),
-            };
-            talk.info(&format!(
-                "`{path}` is new, {from}: list it with what your source distribution packs"
-            ));
-        }
         let parts = self.parts();
-        let origins = &self.session.analysis.origins;
-        let origins = origins.of(parts.iter().map(|part| part.fix));
-        let (mut files, mut reason) = (BTreeSet::new(), None);
-        for (origin, needs) in origins {
-            match origin {
-                Origin::Header(path) => talk.info(&format!(
-                    "What the changes use of newer Pythons comes from `{}`",
-                    path.display()
-                )),
-                Origin::Grown(path) => talk.info(&format!(
-                    "What the changes use of newer Pythons is written into `{}`, which is there \
-                     for older ones",
-                    path.display()
-                )),
-                Origin::InFile { why } => {
-                    files.extend(needs.iter().map(|need| need.0));
-                    reason.get_or_insert(why);
-                }
-            }
-        }
-        if let Some(reason) = reason {
-            talk.info(&format!(
-                "What the changes use of newer Pythons is written into the C of {}, not into a \
-                 new header: {reason}",
-                counted(files.len(), "file", "files")
-            ));
+        let fixes = parts.iter().map(|part| part.fix);
+        for line in self.changes.about_older_pythons(&self.session, fixes) {
+            talk.info(&line);
         }
     }
 
@@ -155,16 +119,12 @@ impl Plan {
         }
     }
 
-    /// Findings that are still there after the changes.
-    pub(super) fn open(&self) -> usize {
-        let is_open = |finding: &&Finding| !matches!(finding.outcome, Outcome::Safe(_));
-        self.session
-            .analysis
-            .findings
-            .iter()
-            .filter(is_open)
-            .count()
-            - self.applied()
+    /// What is still there after the changes.
+    pub(super) fn rest(&self) -> Rest {
+        let findings = (0..).map(FixId).zip(&self.session.analysis.findings);
+        let is_left = |(id, _): &(FixId, &Finding)| self.taken.binary_search(id).is_err();
+        let left: Vec<_> = findings.filter(is_left).map(|(_, it)| it).collect();
+        Rest::of(&self.session, &left)
     }
 }
 

@@ -9,6 +9,7 @@ use anyhow::Context;
 
 use super::args::{AnalysisArgs, OptionArgs};
 use super::config::Settings;
+use super::git;
 use super::output::deliver;
 use super::silence::{Silenced, silence};
 use super::stats::Stats;
@@ -119,6 +120,7 @@ impl Session {
                 .collect(),
             exclude: settings.exclude.clone(),
             min_python: settings.min_python,
+            tracked: tracked(&roots),
         };
         let threads = rayon::ThreadPoolBuilder::new()
             .num_threads(args.options.jobs)
@@ -262,7 +264,9 @@ impl Session {
                         "`{path}` is too large to analyse ({length} bytes)"
                     ));
                 }
-                SkipReason::Binary => talk.detail(&format!("`{path}` is no text")),
+                SkipReason::Binary | SkipReason::Name | SkipReason::Products | SkipReason::Link => {
+                    talk.detail(&format!("`{path}` is not read"))
+                }
             }
         }
     }
@@ -271,6 +275,18 @@ impl Session {
 /// The project that `paths` belong to.
 pub(super) fn roots(paths: &[PathBuf]) -> anyhow::Result<Roots> {
     Ok(find_roots(&existing(paths)?))
+}
+
+/// The files of the project that git tracks; none where there is no repository, or no git.
+fn tracked(roots: &Roots) -> Vec<PathBuf> {
+    let listed = match roots.repository {
+        Some(_) => git::output(&roots.project, ["ls-files", "-z"]).unwrap_or_default(),
+        None => Vec::new(),
+    };
+    let names = listed.split(|&byte| byte == 0).filter(|it| !it.is_empty());
+    names
+        .map(|name| roots.project.join(git::path(name)))
+        .collect()
 }
 
 fn existing(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {

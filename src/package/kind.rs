@@ -37,7 +37,7 @@ impl FileKind {
         if let Some(kind) = BuildKind::of_name(path) {
             return Some(Self::Build(kind));
         }
-        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
         let (stem, extension) = name.rsplit_once('.')?;
         match extension {
             "c" => Some(Self::C),

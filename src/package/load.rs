@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::kind::FileKind;
 use super::metadata::python_range;
-use super::walk::{Walked, excludes, files_under};
+use super::walk::{Walked, excludes, files_under, left_out};
 use super::{FileInfo, Package, Roots, SkipReason, Skipped};
 use crate::build::BuildKind;
 use crate::capi::PyVersion;
@@ -33,6 +33,8 @@ pub struct Request {
     pub exclude: Vec<String>,
     /// The oldest Python version, if the user sets it.
     pub min_python: Option<PyVersion>,
+    /// Absolute paths of the files below the project that git tracks; empty without git.
+    pub tracked: Vec<PathBuf>,
 }
 
 /// Why a tree could not be read at all.
@@ -85,6 +87,17 @@ pub fn load(request: &Request) -> Result<Package, LoadError> {
         };
         take(walked, true);
     }
+    let left = left_out(base, &request.tracked, &found, &excludes);
+    let is_asked_for = |path: &PathBuf| request.paths.iter().any(|asked| path.starts_with(asked));
+    let sources = left.sources.into_iter();
+    found.extend(sources.map(|path| {
+        let selected = is_asked_for(&path);
+        (path, selected)
+    }));
+    skipped.extend(left.unread.into_iter().map(|(path, reason)| Skipped {
+        path: relative(base, &path),
+        reason,
+    }));
     let found: Vec<_> = found.into_iter().collect();
     let read: Vec<_> = found
         .par_iter()
@@ -177,6 +190,9 @@ fn read_file(base: &Path, path: &Path) -> Result<ReadFile, Skipped> {
         path: relative(base, path),
         reason,
     };
+    if relative(base, path).to_str().is_none() {
+        return Err(skip(SkipReason::Name));
+    }
     let unreadable = |error: io::Error| skip(SkipReason::Unreadable(error.to_string()));
     let metadata = fs::metadata(path).map_err(unreadable)?;
     if metadata.len() > MAX_FILE_BYTES as u64 {
@@ -230,7 +246,7 @@ mod tests {
     use std::path::Path;
 
     use super::{Request, load};
-    use crate::package::{FileKind, Package, find_roots};
+    use crate::package::{FileKind, Package, SkipReason, find_roots};
 
     fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
@@ -243,6 +259,10 @@ mod tests {
     }
 
     fn read(folder: &Path, paths: &[&str], exclude: &[&str]) -> Package {
+        read_tracked(folder, paths, exclude, &[])
+    }
+
+    fn read_tracked(folder: &Path, paths: &[&str], exclude: &[&str], tracked: &[&str]) -> Package {
         let paths: Vec<_> = paths.iter().map(|path| folder.join(path)).collect();
         let roots = find_roots(&paths);
         let exclude = exclude.iter().map(ToString::to_string).collect();
@@ -252,6 +272,7 @@ mod tests {
             include_dirs: Vec::new(),
             exclude,
             min_python: None,
+            tracked: tracked.iter().map(|path| folder.join(path)).collect(),
         })
         .unwrap()
     }
@@ -283,6 +304,54 @@ mod tests {
         ]);
         let package = read(tree.path(), &["."], &["vendored"]);
         assert_eq!(names(&package, true), ["setup.py", "src/a.h", "src/b.c"]);
+    }
+
+    #[test]
+    fn what_git_tracks_is_read_or_named() {
+        let tree = tree(&[
+            (".git/config", ""),
+            (".gitignore", "*.c\n"),
+            ("setup.py", ""),
+            ("src/tracked.c", ""),
+            ("src/made.c", ""),
+            ("build/x.c", ""),
+            ("vendored/x.c", ""),
+        ]);
+        let tracked = [
+            "src/tracked.c",
+            "build/x.c",
+            "vendored/x.c",
+            "src/deleted.c",
+            "setup.py",
+        ];
+        let package = read_tracked(tree.path(), &["."], &["vendored"], &tracked);
+        assert_eq!(names(&package, true), ["setup.py", "src/tracked.c"]);
+        let skipped: Vec<_> = package
+            .skipped
+            .iter()
+            .map(|it| (&*it.path, &it.reason))
+            .collect();
+        assert_eq!(skipped, [(Path::new("build/x.c"), &SkipReason::Products)]);
+        let package = read_tracked(tree.path(), &["setup.py"], &[], &tracked[..1]);
+        assert_eq!(names(&package, false), ["src/tracked.c"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_name_that_is_not_utf8_is_recorded() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+
+        let tree = tree(&[("setup.py", ""), ("a.c", "")]);
+        let name = OsStr::from_bytes(b"\xe9.c");
+        // Not every file system has such names.
+        if fs::write(tree.path().join(name), "").is_err() {
+            return;
+        }
+        let package = read(tree.path(), &["."], &[]);
+        assert_eq!(names(&package, true), ["a.c", "setup.py"]);
+        assert_eq!(package.skipped[0].path, Path::new(name));
+        assert_eq!(package.skipped[0].reason, SkipReason::Name);
     }
 
     #[test]

@@ -77,6 +77,12 @@ pub enum SkipReason {
     TooLarge(u64),
     /// It has zero bytes near its beginning, so it is no text.
     Binary,
+    /// Its name is not UTF-8, so that no journal could name it.
+    Name,
+    /// Git tracks it, but it lies in a folder whose name says that it holds products of a build.
+    Products,
+    /// Git tracks it, but it is a symbolic link to a file that is not read either.
+    Link,
 }
 
 impl Package {

@@ -1,11 +1,12 @@
 //! What is said of files whose C is not analysed.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
-use super::{FileKind, Package, borrowed_call_sites};
+use super::{FileKind, Package, SkipReason, Skipped, borrowed_call_sites};
 use crate::source::FileId;
 
 impl FileKind {
@@ -23,6 +24,29 @@ impl FileKind {
                 let made_by = format!("made by {}", generator.name);
                 Some((made_by, format!("; {}", generator.advice)))
             }
+        }
+    }
+}
+
+impl SkipReason {
+    /// What such a file is ("a file …"), and what to do about it; `None` for those of which each is
+    /// warned.
+    fn why_in_ledger(&self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Unreadable(_) | Self::TooLarge(_) => None,
+            Self::Binary => Some(("that is not text", "")),
+            Self::Name => Some((
+                "with a name that is not UTF-8",
+                "; rename it to have it analysed",
+            )),
+            Self::Products => Some((
+                "that git tracks in a folder for build products",
+                "; name it as an argument to have it analysed, or leave it out with `--exclude`",
+            )),
+            Self::Link => Some((
+                "that is a symbolic link to what was not read",
+                "; name it as an argument to have it analysed, or leave it out with `--exclude`",
+            )),
         }
     }
 }
@@ -57,6 +81,17 @@ pub fn not_analysed(package: &Package) -> Vec<String> {
             *calls += borrowed_call_sites(file.bytes()).values().sum::<usize>();
         }
     }
+    let mut skipped = BTreeMap::<_, Vec<&Path>>::new();
+    for Skipped { path, reason } in &package.skipped {
+        if let Some(why) = reason.why_in_ledger() {
+            skipped.entry(why).or_default().push(path);
+        }
+    }
+    let skipped = skipped.into_iter().map(|((what, advice), paths)| {
+        let files_word = if paths.len() == 1 { "file" } else { "files" };
+        let (count, first) = (paths.len(), paths[0].display());
+        format!("{count} {files_word} {what}, such as `{first}`{advice}")
+    });
     let line = |((what, advice), (files, calls)): ((String, String), (usize, usize))| {
         let files_word = if files == 1 { "file" } else { "files" };
         let with_calls = match calls {
@@ -66,5 +101,5 @@ pub fn not_analysed(package: &Package) -> Vec<String> {
         };
         format!("{files} {files_word} {what}{with_calls}{advice}")
     };
-    reasons.into_iter().map(line).collect()
+    reasons.into_iter().map(line).chain(skipped).collect()
 }

@@ -6,13 +6,14 @@ use super::{View, what_to_do};
 use crate::rule::{Finding, Note, Outcome};
 use crate::source::{ByteSpan, FileId, SourceFile};
 
-pub(super) fn finding(view: View<'_>, finding: &Finding) -> String {
+/// `id` is what `ungil review` calls the fix.
+pub(super) fn finding(view: View<'_>, finding: &Finding, id: Option<&str>) -> String {
     let level = match finding.outcome {
         Outcome::Safe(_) => Level::NOTE,
         Outcome::Fix(_) | Outcome::Manual(_) => Level::WARNING,
     };
-    let id = format!("{} {}", finding.rule.code, finding.rule.name);
-    let title = level.primary_title(finding.message.as_str()).id(id);
+    let rule = format!("{} {}", finding.rule.code, finding.rule.name);
+    let title = level.primary_title(finding.message.as_str()).id(rule);
     let mut files = vec![finding.file];
     for note in &finding.notes {
         if !files.contains(&note.file) {
@@ -20,7 +21,7 @@ pub(super) fn finding(view: View<'_>, finding: &Finding) -> String {
         }
     }
     let snippets = files.into_iter().map(|file| snippet(view, finding, file));
-    let group = footer(title.elements(snippets), &finding.outcome);
+    let group = footer(title.elements(snippets), &finding.outcome, id);
     let renderer = if view.styled {
         Renderer::styled()
     } else {
@@ -29,11 +30,14 @@ pub(super) fn finding(view: View<'_>, finding: &Finding) -> String {
     format!("{}\n\n", renderer.render(&[group]))
 }
 
-fn footer<'a>(group: Group<'a>, outcome: &Outcome) -> Group<'a> {
-    let group = group.element(Level::HELP.message(what_to_do(outcome)));
+fn footer<'a>(group: Group<'a>, outcome: &'a Outcome, id: Option<&str>) -> Group<'a> {
+    let what = what_to_do(outcome);
     let Outcome::Fix(fix) = outcome else {
-        return group;
+        return group.element(Level::HELP.message(what));
     };
+    let id = id.map_or(String::new(), |id| format!(" {id}"));
+    let help = Level::HELP.message(format!("{what}{id}: {}", fix.title));
+    let group = group.element(help);
     fix.assumptions.iter().fold(group, |group, assumption| {
         group.element(Level::NOTE.message(format!("to confirm: {assumption}")))
     })

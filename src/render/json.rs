@@ -74,6 +74,9 @@ struct JsonNote<'a> {
 enum JsonOutcome<'a> {
     /// A change that can be applied, in whole or not at all.
     Fix {
+        /// What `ungil review` calls it; findings that the same changes take away share one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
         /// `review` fixes ask for their assumptions to be confirmed.
         confidence: JsonConfidence,
         /// What it does.
@@ -177,16 +180,17 @@ fn convert<'a>(results: Results<'_>, named: Named<'a>) -> JsonFinding<'a> {
         function: finding.function.as_deref(),
         api: finding.api,
         notes: finding.notes.iter().map(note).collect(),
-        outcome: outcome(results, &finding.outcome),
+        outcome: outcome(results, &finding.outcome, named.fix),
     }
 }
 
-fn outcome<'a>(results: Results<'_>, outcome: &'a Outcome) -> JsonOutcome<'a> {
+fn outcome<'a>(results: Results<'_>, outcome: &'a Outcome, id: Option<&'a str>) -> JsonOutcome<'a> {
     let view = results.view;
     match outcome {
         Outcome::Safe(reason) => JsonOutcome::Safe { reason },
         Outcome::Manual(reason) => JsonOutcome::Manual { reason },
         Outcome::Fix(fix) => JsonOutcome::Fix {
+            id,
             confidence: match fix.confidence {
                 Confidence::Safe => JsonConfidence::Safe,
                 Confidence::Review => JsonConfidence::Review,

@@ -95,6 +95,8 @@ pub struct Named<'a> {
     pub fingerprint: &'a str,
     /// Why it is not to be reported; SARIF tells of such findings all the same.
     pub silenced: Option<Silence<'a>>,
+    /// What `ungil review` calls its fix, if it has one.
+    pub fix: Option<&'a str>,
 }
 
 /// What keeps a finding from being reported.
@@ -128,7 +130,10 @@ pub fn render(format: OutputFormat, results: Results<'_>) -> String {
             .collect()
     };
     match format {
-        OutputFormat::Full => each(excerpt),
+        OutputFormat::Full => {
+            let whole = |named: &Named<'_>| full::finding(view, named.finding, named.fix);
+            findings.iter().map(whole).collect()
+        }
         OutputFormat::Concise => each(concise),
         OutputFormat::Json => json::findings(results),
         OutputFormat::Sarif => sarif::log(results),
@@ -143,7 +148,7 @@ pub fn render(format: OutputFormat, results: Results<'_>) -> String {
 /// One finding with its code, in the style of compilers; ends with an empty line.
 #[must_use]
 pub fn excerpt(view: View<'_>, finding: &Finding) -> String {
-    full::finding(view, finding)
+    full::finding(view, finding, None)
 }
 
 fn concise(view: View<'_>, finding: &Finding) -> String {

@@ -77,6 +77,7 @@ fn result(results: Results<'_>, named: Named<'_>) -> Value {
         finding,
         fingerprint,
         silenced,
+        ..
     } = named;
     let index = transforms::ALL
         .iter()

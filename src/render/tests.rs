@@ -112,6 +112,7 @@ fn shown(format: OutputFormat, text: &[u8], target: &[u8], outcome: Outcome) -> 
         finding: &finding,
         fingerprint: "0123456789abcdef",
         silenced: None,
+        fix: Some("abcdef"),
     };
     render(
         format,
@@ -148,7 +149,7 @@ fn full_marks_the_place_whatever_the_encoding() {
     2 |   /* �� */ g(item); 
       |              ^^^^
       |
-      = help: safe fix
+      = help: safe fix abcdef: own the item
     ");
 }
 

@@ -6,6 +6,7 @@ use super::decision::GroupId;
 use super::group::Group;
 use super::session::Session;
 use crate::edit::OffsetMap;
+use crate::rule::{Finding, Rule};
 use crate::source::ByteOffset;
 
 /// Old and new ids of fixes that were not written and that have another id in `after`, which was
@@ -18,12 +19,14 @@ pub fn renamed(
     maps: &BTreeMap<String, OffsetMap>,
     after: &[Group<'_>],
 ) -> Vec<(GroupId, GroupId)> {
-    let place = |group: &Group<'_>, offset: ByteOffset| {
-        (group.path.clone(), group.finding.rule.code, offset)
+    let place = |path: &str, rule: &Rule, offset: ByteOffset| (path.to_owned(), rule.code, offset);
+    let places = |group: &'_ Group<'_>| -> Vec<_> {
+        let place = |it: &Finding| place(&group.path, it.rule, it.span.start());
+        group.findings().map(place).collect()
     };
     let after: BTreeMap<_, _> = after
         .iter()
-        .map(|group| (place(group, group.finding.span.start()), &group.id))
+        .flat_map(|group| places(group).into_iter().map(|place| (place, &group.id)))
         .collect();
     before
         .groups()
@@ -31,7 +34,7 @@ pub fn renamed(
         .filter_map(|group| {
             let map = maps.get(&group.path)?;
             let offset = map.to_new(group.finding.span.start())?;
-            let id = *after.get(&place(group, offset))?;
+            let id = *after.get(&place(&group.path, group.finding.rule, offset))?;
             (*id != group.id).then(|| (group.id.clone(), id.clone()))
         })
         .collect()

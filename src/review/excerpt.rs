@@ -11,6 +11,9 @@ use crate::source::{ByteOffset, ByteSpan, FileId, FileSet, SourceFile};
 /// How much of the words of changed lines is the same where the others are worth marking.
 const MIN_ALIKE: f32 = 0.25;
 
+/// Most lines of a hunk that are above the finding where a person begins to read.
+const ABOVE: usize = 6;
+
 /// How much around the changes is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
@@ -49,6 +52,8 @@ pub struct Part {
 pub struct Line {
     /// What it is.
     pub kind: LineKind,
+    /// Its number in the old text, from 1; 0 for what is not there.
+    pub number: u32,
     /// Its text in pieces.
     pub parts: Vec<Part>,
 }
@@ -61,6 +66,7 @@ impl Line {
         };
         Self {
             kind,
+            number: 0,
             parts: vec![part],
         }
     }
@@ -95,6 +101,26 @@ pub fn excerpt(files: &FileSet, group: &Group<'_>, fix: &Fix, extent: Extent) ->
         }
     }
     out
+}
+
+/// Where in the excerpt `lines` of `group` a person begins to read: at the head of the hunk that is
+/// nearest to the finding, not at an `#include` at the top of the file.
+#[must_use]
+pub fn beginning(lines: &[Line], group: &Group<'_>) -> usize {
+    let (mut in_file, mut hunk, mut nearest) = (false, 0, None);
+    for (at, line) in lines.iter().enumerate() {
+        match line.kind {
+            LineKind::File => in_file = line.text() == group.path,
+            LineKind::Hunk => hunk = at,
+            _ if in_file && line.number > 0 => {
+                let found = (line.number.abs_diff(group.line), at, hunk);
+                nearest = nearest.min(Some(found)).or(Some(found));
+            }
+            LineKind::Context | LineKind::Old | LineKind::New => {}
+        }
+    }
+    // A long hunk is entered a little above the finding.
+    nearest.map_or(0, |(_, at, hunk)| hunk.max(at.saturating_sub(ABOVE)))
 }
 
 /// Whole lines around edits that stand together, in order.
@@ -156,7 +182,8 @@ fn hunk(
     let new = apply(file.slice(region), &edits).bytes;
     let new = String::from_utf8_lossy(&new);
     let (old_lines, new_lines) = (count_lines(&old), count_lines(&new));
-    let line = i64::from(file.position(region.start()).line.0);
+    let first = file.position(region.start()).line.0;
+    let line = i64::from(first);
     let head = format!("@@ -{line},{old_lines} +{},{new_lines} @@", line + shift);
     out.push(Line::new(LineKind::Hunk, head));
     let diff = TextDiff::from_lines::<_, _, str>(&*old, &*new);
@@ -176,7 +203,13 @@ fn hunk(
             };
             let mut parts: Vec<_> = change.iter_strings_lossy().map(part).collect();
             parts.retain(|part| !part.text.is_empty());
-            out.push(Line { kind, parts });
+            let below = change.old_index().and_then(|at| u32::try_from(at).ok());
+            let number = below.map_or(0, |below| first + below);
+            out.push(Line {
+                kind,
+                number,
+                parts,
+            });
         }
     }
     new_lines - old_lines
@@ -188,7 +221,7 @@ fn count_lines(text: &str) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Extent, LineKind, excerpt};
+    use super::{Extent, LineKind, beginning, excerpt};
     use crate::edit::Fix;
     use crate::review::groups;
     use crate::review::testing::{SAFE, Sample};
@@ -227,6 +260,26 @@ mod tests {
             .iter()
             .map(line)
             .collect()
+    }
+
+    #[test]
+    fn reading_begins_at_the_hunk_of_the_finding() {
+        let text = format!("#include <a.h>\n\n{TEXT}");
+        let mut sample = Sample::new(&text);
+        let at = u32::try_from(text.find("old(2)").unwrap()).unwrap();
+        let mut fix = Fix::safe("rename");
+        fix.replace(FileId(0), ByteSpan::new(0, 0), "#include <b.h>\n");
+        fix.replace(FileId(0), ByteSpan::new(at, at + 3), "brand");
+        sample.add(&SAFE, ByteSpan::new(at, at + 3), fix);
+        let groups = groups(&sample.files, &sample.findings);
+        for (extent, expected) in [
+            (Extent::Lines(0), "@@ -11,1 +12,1 @@"),
+            (Extent::Function, "int f(void)"),
+        ] {
+            let lines = excerpt(&sample.files, &groups[0], groups[0].fix, extent);
+            let first = beginning(&lines, &groups[0]);
+            assert_eq!(lines[first].text(), expected);
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Fixes with names that survive edits elsewhere.
 
+use std::cmp::Reverse;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -8,7 +10,7 @@ use sha1::{Digest, Sha1};
 use super::clash::clashes;
 use super::decision::{GroupId, Mark};
 use super::items::Items;
-use crate::edit::{Confidence, Fix};
+use crate::edit::{Confidence, Edit, Fix};
 use crate::rule::{Finding, Outcome};
 use crate::source::{ByteSpan, FileId, FileSet};
 
@@ -26,6 +28,8 @@ pub struct Group<'a> {
     pub order: u32,
     /// What it is about.
     pub finding: &'a Finding,
+    /// Other findings that the same changes take away.
+    pub also: Vec<&'a Finding>,
     /// What it changes.
     pub fix: &'a Fix,
     /// The function or declaration around the finding.
@@ -50,10 +54,42 @@ impl<'a> Group<'a> {
         }
     }
 
+    /// All findings that its changes take away.
+    pub fn findings(&self) -> impl Iterator<Item = &'a Finding> {
+        std::iter::once(self.finding).chain(self.also.iter().copied())
+    }
+
+    /// What must be confirmed for the findings that share the fix, beyond what the fix itself asks.
+    #[must_use]
+    pub fn more_assumptions(&self) -> Vec<&'a str> {
+        let mut more = Vec::new();
+        let others = self.also.iter().filter_map(|finding| fix_of(finding));
+        for assumption in others.flat_map(|fix| &fix.assumptions) {
+            let known = self.fix.assumptions.contains(assumption);
+            if !known && !more.contains(&assumption.as_str()) {
+                more.push(assumption.as_str());
+            }
+        }
+        more
+    }
+
     /// Whether its fix needs no confirmation.
     #[must_use]
     pub fn is_safe(&self) -> bool {
         self.fix.confidence == Confidence::Safe
+    }
+
+    /// Takes a finding in whose fix makes the same changes. The fix that asks for more stands for
+    /// both.
+    fn join(&mut self, mut other: Self) {
+        let caution = |fix: &Fix| (Reverse(fix.confidence), fix.assumptions.len());
+        if caution(other.fix) > caution(self.fix) {
+            std::mem::swap(self, &mut other);
+        }
+        self.also.push(other.finding);
+        self.also.append(&mut other.also);
+        self.also
+            .sort_by_key(|finding| (finding.file, finding.span));
     }
 
     /// The alternative with this title.
@@ -64,38 +100,72 @@ impl<'a> Group<'a> {
     }
 }
 
-/// The fixes among `findings`, by file, place and rule.
+/// The fixes among `findings`, by file, place and rule. Findings whose fixes make the same changes
+/// share one: of the same text there cannot be two decisions.
+///
+/// ```c
+/// v = PyDict_GetItem(d, a);       /* both lookups define `v`, so that both become strong */
+/// if (v == NULL)                  /* references or none */
+///     v = PyDict_GetItem(d, b);
+/// ```
 ///
 /// An id is made of the rule, the path of the file, the tokens of the function around the finding,
 /// and the ordinal among those that are equal in all of this. So it stays the same when other
 /// functions change, when the function moves or is laid out anew, and on other machines.
 #[must_use]
 pub fn groups<'a>(files: &FileSet, findings: &'a [Finding]) -> Vec<Group<'a>> {
-    let mut found: Vec<(u32, &Finding, &Fix)> = (0..)
+    let mut found: Vec<Found<'a>> = (0..)
         .zip(findings)
-        .filter_map(|(order, finding)| match &finding.outcome {
-            Outcome::Fix(fix) => Some((order, finding, fix)),
-            Outcome::Safe(_) | Outcome::Manual(_) => None,
-        })
+        .filter_map(|(order, finding)| Some((order, finding, fix_of(finding)?)))
         .collect();
     found.sort_by_key(|(order, finding, _)| (finding.file, finding.span, *order));
-    let mut clashing = clashes(&found.iter().map(|(_, _, fix)| *fix).collect::<Vec<_>>());
     let mut namer = Namer::default();
-    let group = |(at, (order, finding, fix)): (usize, (u32, &'a Finding, &'a Fix))| {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut known = BTreeMap::<_, usize>::new();
+    for (order, finding, fix) in found {
         let file = files.get(finding.file);
         let (id, item) = namer.name(files, finding);
-        Group {
+        let group = Group {
             id,
             order,
             finding,
+            also: Vec::new(),
             fix,
             item,
             path: slashed(file.path()),
             line: file.position(finding.span.start()).line.0,
-            clashes: std::mem::take(&mut clashing[at]),
+            clashes: Vec::new(),
+        };
+        match known.entry(changes(fix)) {
+            Entry::Occupied(at) => groups[*at.get()].join(group),
+            Entry::Vacant(new) => {
+                new.insert(groups.len());
+                groups.push(group);
+            }
         }
-    };
-    found.into_iter().enumerate().map(group).collect()
+    }
+    groups.sort_by_key(|group| (group.finding.file, group.finding.span, group.order));
+    let clashing = clashes(&groups.iter().map(|group| group.fix).collect::<Vec<_>>());
+    for (group, of_it) in groups.iter_mut().zip(clashing) {
+        group.clashes = of_it;
+    }
+    groups
+}
+
+/// A finding with its position in the run order and its fix.
+type Found<'a> = (u32, &'a Finding, &'a Fix);
+
+fn fix_of(finding: &Finding) -> Option<&Fix> {
+    match &finding.outcome {
+        Outcome::Fix(fix) => Some(fix),
+        Outcome::Safe(_) | Outcome::Manual(_) => None,
+    }
+}
+
+/// All that a decision for the fix can write: its edits, and those of each alternative.
+fn changes(fix: &Fix) -> Vec<&[Edit]> {
+    let forms = std::iter::once(fix).chain(&fix.alternatives);
+    forms.map(|form| &form.edits[..]).collect()
 }
 
 /// `path` with `/` between its parts, on every system.
@@ -168,8 +238,11 @@ fn letters(mut number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::Sample;
+    use super::super::testing::{RISKY, SAFE, Sample};
     use super::groups;
+    use crate::edit::Fix;
+    use crate::review::Ledger;
+    use crate::source::{ByteSpan, FileId};
 
     const TEXT: &str = "int a(void) { x(1); x(2); }\nint b(void) { x(1); }\n";
 
@@ -200,6 +273,32 @@ mod tests {
         all.sort();
         all.dedup();
         assert_eq!(all.len(), 500);
+    }
+
+    #[test]
+    fn findings_with_the_same_changes_share_a_fix() {
+        let mut sample = Sample::new(TEXT);
+        let places = [15, 21].map(|at| ByteSpan::new(at, at + 1));
+        for (rule, place) in [(&SAFE, places[0]), (&RISKY, places[1]), (&SAFE, places[1])] {
+            let mut fix = Fix::safe("rename both");
+            for place in places {
+                fix.replace(FileId(0), place, "y");
+            }
+            if std::ptr::eq(rule, &RISKY) {
+                fix.assume("it is not shared");
+            }
+            sample.add(rule, place, fix);
+        }
+        let session = sample.session(Ledger::default());
+        let [group] = session.groups() else {
+            panic!("{:?}", session.groups());
+        };
+        // What must be confirmed is confirmed for all of them.
+        assert_eq!((group.finding.rule.code, group.is_safe()), ("UG902", false));
+        let also: Vec<_> = group.also.iter().map(|it| it.span).collect();
+        assert_eq!(also, places);
+        assert_eq!(session.counts().open, 1);
+        assert!(group.clashes.is_empty());
     }
 
     #[test]

@@ -20,7 +20,7 @@ mod testing;
 pub use carry::renamed;
 pub use decision::{Decision, GroupId, Mark, Record};
 pub use edited::Edited;
-pub use excerpt::{Extent, Line, LineKind, Part, excerpt};
+pub use excerpt::{Extent, Line, LineKind, Part, beginning, excerpt};
 pub use group::{Group, groups, slashed};
 pub use items::Items;
 pub use ledger::Ledger;

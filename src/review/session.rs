@@ -73,7 +73,10 @@ impl<'a> Session<'a> {
         let names = groups.iter().map(|group| group.id.clone());
         let mut by_rule = BTreeMap::<_, Vec<usize>>::new();
         for (at, group) in groups.iter().enumerate() {
-            by_rule.entry(group.finding.rule.code).or_default().push(at);
+            let rules: BTreeSet<_> = group.findings().map(|it| it.rule.code).collect();
+            for rule in rules {
+                by_rule.entry(rule).or_default().push(at);
+            }
         }
         let mut session = Self {
             files,

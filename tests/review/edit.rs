@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::repository::{Repository, said};
-use super::terminal::Terminal;
+use super::terminal::{ROWS, Terminal};
 
 /// An editor that puts a comment behind the brace of the function.
 const MINE: &str = "sed -i 's|^{|{ /* mine */|'";
@@ -13,7 +13,7 @@ const CARELESS: &str = "sed -i 's|return|return (|;s|return ( (|/* again */ retu
 #[test]
 fn an_edited_result_is_checked_kept_and_written() {
     let repository = Repository::new();
-    let mut terminal = Terminal::with_editor(&repository, 120, MINE);
+    let mut terminal = Terminal::with_editor(&repository, (120, ROWS), MINE);
     terminal.shows(" 1/3 ");
     terminal.types("e");
     terminal.shows("1 accepted 0 rejected 2 open");

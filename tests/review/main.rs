@@ -14,7 +14,7 @@ mod terminal;
 use std::fs;
 
 use repository::{Repository, module, said};
-use terminal::{Terminal, non_zero, size};
+use terminal::{ROWS, Terminal, non_zero, size};
 
 /// The row that holds `text`, from 0.
 fn row(contents: &str, text: &str) -> usize {
@@ -50,6 +50,49 @@ fn the_reason_stands_beside_the_diff_below_it_or_in_its_place() {
 }
 
 #[test]
+fn a_terminal_of_a_few_rows_is_drawn_and_takes_keys() {
+    let repository = Repository::new();
+    for (columns, rows) in [(80, 5), (40, 5), (20, 3), (10, 2), (5, 1)] {
+        let mut terminal = Terminal::sized(&repository, columns, rows);
+        terminal.shows(if rows == 1 { "@@" } else { "1/3" });
+        terminal.types("?iiz y");
+        terminal.types("uQ");
+        assert_eq!(terminal.ends().0, 1, "{columns}x{rows}");
+    }
+    // The answers to a question are its end.
+    let mut terminal = Terminal::sized(&repository, 20, 3);
+    terminal.types("yq");
+    terminal.shows("[c]ancel");
+    terminal.types("cuQ");
+    assert_eq!(terminal.ends().0, 1);
+}
+
+#[test]
+fn what_is_to_be_confirmed_is_in_sight_and_no_key_is_cut() {
+    let repository = Repository::new();
+    let method = "static int n;\nstatic PyObject *\nf(PyObject *s, PyObject *a)\n{\n    n++;\n    \
+                  Py_RETURN_NONE;\n}\nstatic PyMethodDef m[] = {{\"f\", f, METH_NOARGS, NULL}, \
+                  {NULL}};\n";
+    let text = module("one").replace("static struct", &format!("{method}\nstatic struct"));
+    let text = text.replace("NULL, -1, NULL}", "NULL, -1, m}");
+    fs::write(repository.path().join("one.c"), text).unwrap();
+    repository.commit();
+    for (columns, rows) in [(80, 24), (60, 20)] {
+        let mut terminal = Terminal::sized(&repository, columns, rows);
+        terminal.shows("confirm ");
+        // Alone, the reason is whole.
+        terminal.types("i");
+        terminal.shows("ungil explain UG2");
+        terminal.types("?");
+        terminal.shows("accept this and all later safe ones in the file");
+        terminal.types("\u{1b}[6~\u{1b}[6~\u{1b}[6~");
+        terminal.shows("?     all keys");
+        terminal.types(" Q");
+        assert_eq!(terminal.ends().0, 1);
+    }
+}
+
+#[test]
 fn a_new_size_is_drawn() {
     let repository = Repository::new();
     let mut terminal = Terminal::new(&repository, 160);
@@ -58,7 +101,7 @@ fn a_new_size_is_drawn() {
         .screen
         .screen_mut()
         .set_size(non_zero(40), non_zero(50));
-    terminal.master.resize(size(50)).unwrap();
+    terminal.master.resize(size(50, ROWS)).unwrap();
     // Short numbers belong to a narrow screen, on which the reason gives its place to the diff.
     let contents = terminal.shows("0 ✓");
     assert!(!contents.contains(" why "), "{contents}");
@@ -131,13 +174,20 @@ fn a_second_process_is_refused() {
     let mut terminal = Terminal::new(&repository, 80);
     terminal.shows("y accept");
     let pid = terminal.child.process_id().unwrap();
-    let output = repository.ungil(&["review", "--list"], "");
+    let output = repository.ungil(&["review", "--accept", "safe"], "");
     assert_eq!(output.status.code(), Some(2));
     assert!(
         said(&output).contains(&format!("(process {pid})")),
         "{}",
         said(&output)
     );
+    // To look is no work on the project.
+    terminal.types("n");
+    terminal.shows("1 ✗");
+    let answer = repository.json(&["--list"]);
+    assert_eq!(answer["rejected"], 1);
+    let id = answer["fixes"][1]["id"].as_str().unwrap();
+    assert!(repository.json(&["--show", id])["fixes"][0]["diff"].is_string());
     terminal.types("Q");
     terminal.ends();
 }
@@ -215,6 +265,41 @@ fn a_script_decides_by_id_and_writes() {
         fs::read_to_string(&path).unwrap(),
         format!("{}\n", module("two"))
     );
+}
+
+/// Two lookups that define one variable: strong references or not, but both of them.
+const SHARED: &str = "#include <Python.h>\n\nstatic PyObject *\nf(PyObject *d, PyObject *a, \
+                      PyObject *b)\n{\n    PyObject *v = PyDict_GetItemWithError(d, a);\n    if \
+                      (v == NULL && !PyErr_Occurred())\n        v = PyDict_GetItemWithError(d, \
+                      b);\n    Py_XINCREF(v);\n    return v;\n}\n";
+
+#[test]
+fn findings_with_the_same_changes_are_one_fix_and_a_write_says_what_remains() {
+    let repository = Repository::empty();
+    fs::write(repository.path().join("setup.py"), "").unwrap();
+    fs::write(repository.path().join("one.c"), module("one")).unwrap();
+    fs::write(repository.path().join("two.c"), SHARED).unwrap();
+    repository.commit();
+    let answer = repository.json(&["--list", "--min-python", "3.9", "--select", "UG1"]);
+    let fixes = answer["fixes"].as_array().unwrap();
+    assert_eq!(fixes.len(), 1, "{answer}");
+    assert_eq!(fixes[0]["also"][0]["line"], 8);
+    let id = fixes[0]["id"].as_str().unwrap();
+    let command = ["review", "--min-python", "3.9", "--accept", id, "--write"];
+    let said = said(&repository.ungil(&command, ""));
+    assert!(said.contains("`pyapi_compat.h` is new"), "{said}");
+    assert!(said.contains("commit it"), "{said}");
+    assert!(said.contains("1 finding remains: 1 with a"), "{said}");
+    repository.ungil(&["undo"], "");
+    let said = self::said(&repository.ungil(&["migrate", "--min-python", "3.9"], ""));
+    assert!(said.contains("1 finding remains: 1 with a"), "{said}");
+}
+
+#[test]
+fn to_look_leaves_no_folder() {
+    let repository = Repository::new();
+    assert_eq!(repository.ids().len(), 3);
+    assert!(!repository.path().join(".ungil").exists());
 }
 
 #[test]

@@ -26,9 +26,12 @@ pub(crate) struct Terminal {
     pub(crate) child: Box<dyn Child + Send + Sync>,
 }
 
-pub(crate) fn size(columns: u16) -> PtySize {
+/// Rows of a terminal, where nothing else is said.
+pub(crate) const ROWS: u16 = 40;
+
+pub(crate) fn size(columns: u16, rows: u16) -> PtySize {
     PtySize {
-        rows: 40,
+        rows,
         cols: columns,
         pixel_width: 0,
         pixel_height: 0,
@@ -41,12 +44,20 @@ pub(crate) fn non_zero(n: u16) -> NonZeroU16 {
 
 impl Terminal {
     pub(crate) fn new(repository: &Repository, columns: u16) -> Self {
-        Self::with_editor(repository, columns, "false")
+        Self::with_editor(repository, (columns, ROWS), "false")
     }
 
-    /// A review with this command for an editor.
-    pub(crate) fn with_editor(repository: &Repository, columns: u16, editor: &str) -> Self {
-        let pair = native_pty_system().openpty(size(columns)).unwrap();
+    pub(crate) fn sized(repository: &Repository, columns: u16, rows: u16) -> Self {
+        Self::with_editor(repository, (columns, rows), "false")
+    }
+
+    /// A review on a screen of so many columns and rows, with this command for an editor.
+    pub(crate) fn with_editor(
+        repository: &Repository,
+        (columns, rows): (u16, u16),
+        editor: &str,
+    ) -> Self {
+        let pair = native_pty_system().openpty(size(columns, rows)).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_ungil"));
         command.args(["review"]);
         command.cwd(repository.path());
@@ -65,7 +76,7 @@ impl Terminal {
             }
         });
         Self {
-            screen: vt100::Parser::new(non_zero(40), non_zero(columns), 0),
+            screen: vt100::Parser::new(non_zero(rows), non_zero(columns), 0),
             output,
             received: 0,
             keys: pair.master.take_writer().unwrap(),

@@ -114,6 +114,7 @@ impl Ran {
             include_dirs: Vec::new(),
             exclude: Vec::new(),
             min_python: Some(oldest),
+            tracked: Vec::new(),
         };
         let package = load(&request).unwrap();
         let config = Config {

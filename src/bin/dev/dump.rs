@@ -48,6 +48,7 @@ fn texts_of(args: &Args) -> Result<Vec<String>> {
         include_dirs: Vec::new(),
         exclude: Vec::new(),
         min_python: Some(PyVersion::new(3, 9)),
+        tracked: Vec::new(),
     };
     let package = load(&request)?;
     let is_asked = |id: &FileId| package.root.join(package.files.get(*id).path()) == path;

@@ -8,15 +8,21 @@ use super::plain::{body, diff};
 use super::why::described;
 use crate::cli::Status;
 use crate::cli::args::{AnswerFormat, BatchArgs};
-use crate::cli::talk::write_results;
+use crate::cli::talk::{self, write_results};
 use crate::edit::{Confidence, Fix};
-use crate::review::{Decided, Decision, Group, GroupId, Mark};
+use crate::review::{Decided, Decision, Group, GroupId, Mark, slashed};
+use crate::rule::{Finding, Rule};
 
 impl BatchArgs {
     /// Whether anything is to be done without asking.
     pub(super) fn is_asked_for(&self) -> bool {
         let lists = [&self.show, &self.accept, &self.reject];
         self.list || self.write || lists.iter().any(|list| !list.is_empty())
+    }
+
+    /// Whether nothing is decided or written.
+    pub(super) fn only_shows(&self) -> bool {
+        self.is_asked_for() && !self.write && self.accept.is_empty() && self.reject.is_empty()
     }
 }
 
@@ -62,6 +68,9 @@ struct Shown<'a> {
     line: u32,
     function: Option<&'a str>,
     message: &'a str,
+    /// The other findings that the same changes take away.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    also: Vec<Also<'a>>,
     title: String,
     assumptions: Vec<String>,
     clashes: Vec<&'a GroupId>,
@@ -75,6 +84,14 @@ struct Shown<'a> {
     reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Also<'a> {
+    rule: &'static str,
+    path: String,
+    line: u32,
+    message: &'a str,
 }
 
 #[derive(Serialize)]
@@ -144,7 +161,8 @@ fn find(desk: &Desk<'_>, names: &[String]) -> Result<Vec<usize>, Problem> {
         }
         let is_meant = |&at: &usize| {
             let group = &groups[at];
-            let meant = rule.map_or(group.is_safe(), |rule| group.finding.rule.code == rule.code);
+            let is_of = |rule: &Rule| group.findings().any(|it| it.rule.code == rule.code);
+            let meant = rule.map_or(group.is_safe(), |rule| is_of(rule));
             meant && desk.session.decision(at).is_open()
         };
         found.extend((0..groups.len()).filter(is_meant));
@@ -166,12 +184,11 @@ pub(super) fn answer(desk: &Desk<'_>, args: &BatchArgs, written: usize) -> anyho
         false => {
             let is_named = |at: &usize| {
                 let group = &desk.session.groups()[*at];
-                let names = [
-                    &group.id.0[..],
-                    group.finding.rule.code,
-                    group.finding.rule.name,
-                ];
-                named.iter().any(|name| names.contains(&&name[..]))
+                let is_name = |name: &String| {
+                    let mut rules = group.findings().map(|it| it.rule);
+                    group.id.0 == *name || rules.any(|it| it.code == name || it.name == name)
+                };
+                named.iter().any(is_name)
             };
             all.filter(is_named).collect()
         }
@@ -193,8 +210,12 @@ fn text(desk: &Desk<'_>, args: &BatchArgs, shown: &[usize], written: usize) -> S
     for &at in shown {
         let group = &desk.session.groups()[at];
         let decision = described(desk.session.decision(at));
+        let also = match group.also.len() {
+            0 => String::new(),
+            more => format!(" (and {} more)", talk::counted(more, "finding", "findings")),
+        };
         out += &format!(
-            "{} {} {:6} {}:{} {} [{decision}]\n",
+            "{} {} {:6} {}:{} {}{also} [{decision}]\n",
             group.id,
             group.finding.rule.code,
             level(desk.shown(group).confidence),
@@ -260,8 +281,9 @@ fn shown_fix<'a>(desk: &'a Desk<'_>, at: usize, diff: Option<String>) -> Shown<'
         line: group.line,
         function: group.finding.function.as_deref(),
         message: &group.finding.message,
+        also: group.also.iter().map(|it| also(desk, it)).collect(),
         title: fix.title.clone(),
-        assumptions: fix.assumptions.clone(),
+        assumptions: desk.assumptions(group),
         clashes: group.clashes.iter().map(clash).collect(),
         alternatives: alternatives(group),
         alternative: desk.form_of(at) + 1,
@@ -271,6 +293,16 @@ fn shown_fix<'a>(desk: &'a Desk<'_>, at: usize, diff: Option<String>) -> Shown<'
             _ => None,
         },
         diff,
+    }
+}
+
+fn also<'a>(desk: &Desk<'_>, finding: &'a Finding) -> Also<'a> {
+    let file = desk.run.package.files.get(finding.file);
+    Also {
+        rule: finding.rule.code,
+        path: slashed(file.path()),
+        line: file.position(finding.span.start()).line.0,
+        message: &finding.message,
     }
 }
 

@@ -18,7 +18,8 @@ const MAX_CONTEXT: u32 = 99;
 pub(super) struct Desk<'a> {
     pub(super) run: &'a Run,
     pub(super) session: Session<'a>,
-    journal: Journal,
+    /// `None` where nothing is decided, only shown.
+    journal: Option<Journal>,
     pub(super) look: Look,
     /// Forms that the person turned to, by position of their fix: 0 is the fix itself, then come
     /// its alternatives.
@@ -39,7 +40,16 @@ pub(super) struct Look {
     pub(super) whole_function: bool,
     pub(super) context: u32,
     pub(super) side: Side,
-    pub(super) why: bool,
+    pub(super) panes: Panes,
+}
+
+/// Which of the diff and the reason are on a full screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Panes {
+    /// Both; the diff where there is no room for both.
+    Both,
+    Reason,
+    Diff,
 }
 
 impl Default for Look {
@@ -48,7 +58,7 @@ impl Default for Look {
             whole_function: false,
             context: 3,
             side: Side::Both,
-            why: false,
+            panes: Panes::Both,
         }
     }
 }
@@ -119,7 +129,7 @@ impl Question {
 }
 
 impl<'a> Desk<'a> {
-    pub(super) fn new(run: &'a Run, ledger: Ledger, journal: Journal) -> Self {
+    pub(super) fn new(run: &'a Run, ledger: Ledger, journal: Option<Journal>) -> Self {
         let groups = groups(&run.package.files, &run.analysis.findings);
         let session = Session::new(&run.package.files, groups, ledger);
         let stale = stale(run, &session);
@@ -248,7 +258,10 @@ impl<'a> Desk<'a> {
     /// # Errors
     /// If the journal cannot be written.
     pub(super) fn keep(&mut self, records: &[Record]) -> anyhow::Result<()> {
-        self.journal.append(records)
+        match &mut self.journal {
+            Some(journal) => journal.append(records),
+            None => Ok(()),
+        }
     }
 
     /// The lines of the current fix that are to be shown.
@@ -425,7 +438,13 @@ impl Look {
             Action::WholeFunction => self.whole_function = !self.whole_function,
             Action::MoreContext => self.context = (self.context + 1).min(MAX_CONTEXT),
             Action::LessContext => self.context = self.context.saturating_sub(1),
-            Action::Why => self.why = !self.why,
+            Action::Why => {
+                self.panes = match self.panes {
+                    Panes::Both => Panes::Reason,
+                    Panes::Reason => Panes::Diff,
+                    Panes::Diff => Panes::Both,
+                }
+            }
             _ => {
                 self.side = match self.side {
                     Side::Both => Side::New,

@@ -25,6 +25,13 @@ impl<'a> Desk<'a> {
         }
     }
 
+    /// What must be confirmed of what is shown of `group`.
+    pub(super) fn assumptions(&self, group: &Group<'a>) -> Vec<String> {
+        let mut all = self.shown(group).assumptions.clone();
+        all.extend(group.more_assumptions().into_iter().map(str::to_owned));
+        all
+    }
+
     /// Which form of the current fix is shown.
     pub(super) fn form(&self) -> usize {
         self.form_of(self.session.position())

@@ -116,7 +116,11 @@ pub(super) const KEYS: &[(char, Action, &str)] = &[
     ('+', Action::MoreContext, "more lines around changes"),
     ('-', Action::LessContext, "fewer lines around changes"),
     ('v', Action::Side, "both texts, new only, old only"),
-    ('i', Action::Why, "show or hide the reason"),
+    (
+        'i',
+        Action::Why,
+        "the reason alone, the diff alone, or both",
+    ),
     ('u', Action::Undo, "take the last decision back"),
     ('U', Action::Redo, "make it again"),
     ('w', Action::Write, "write what is accepted, and go on"),

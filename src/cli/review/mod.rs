@@ -13,9 +13,12 @@ mod write;
 use std::env;
 use std::io::{self, IsTerminal};
 
+use anyhow::Context;
+
 use super::Status;
 use super::args::ReviewArgs;
 use super::interrupt::Interrupt;
+use super::rest::Rest;
 use super::session::{Session, roots};
 use super::store::{Journal, Store};
 use super::talk::Talk;
@@ -41,8 +44,15 @@ pub(super) fn run(args: &ReviewArgs, talk: &Talk, interrupt: &Interrupt) -> anyh
         );
         return Ok(Status::Refused);
     };
-    let store = Store::open(&roots(&args.analysis.paths)?)?;
-    super::undo::repair(&store.writes(), talk, interrupt)?;
+    let roots = roots(&args.analysis.paths)?;
+    let store = match args.batch.only_shows() {
+        true => Store::open_free(&roots)?,
+        false => Some(Store::open(&roots)?),
+    };
+    if let Some(store) = &store {
+        super::undo::repair(&store.writes(), talk, interrupt)?;
+    }
+    let store = store.filter(|_| !args.batch.only_shows());
     let review = Review {
         args,
         talk,
@@ -77,15 +87,38 @@ struct Review<'a> {
     args: &'a ReviewArgs,
     talk: &'a Talk,
     interrupt: &'a Interrupt,
-    store: Store,
+    /// `None` where fixes are only shown, which needs no lock.
+    store: Option<Store>,
     run: Session,
+}
+
+/// What a review wrote so far.
+#[derive(Debug, Default)]
+struct Written {
+    fixes: usize,
+    /// Where older Pythons get what the fixes use of newer ones.
+    notes: Vec<String>,
+}
+
+impl Written {
+    fn add(&mut self, fixes: usize, notes: &[String]) {
+        self.fixes += fixes;
+        for note in notes {
+            if !self.notes.contains(note) {
+                self.notes.push(note.clone());
+            }
+        }
+    }
 }
 
 impl Review<'_> {
     /// The decisions so far over the fixes of the last analysis.
     fn desk(&self) -> anyhow::Result<Desk<'_>> {
-        let path = self.store.journal();
-        let (journal, kept) = Journal::open(&path)?;
+        let path = Store::journal_of(&self.run.roots);
+        let (journal, kept) = match self.store {
+            Some(_) => Journal::open(&path).map(|(journal, kept)| (Some(journal), kept))?,
+            None => (None, Journal::read(&path)?),
+        };
         for line in kept.unreadable {
             let path = path.display();
             self.talk
@@ -99,7 +132,8 @@ impl Review<'_> {
         mut self,
         ask: fn(&mut Desk<'_>, &Talk) -> anyhow::Result<Next>,
     ) -> anyhow::Result<Status> {
-        let (mut message, mut look, mut written) = (String::new(), Look::default(), 0);
+        let (mut message, mut look) = (String::new(), Look::default());
+        let mut written = Written::default();
         loop {
             let mut desk = self.desk()?;
             if message.is_empty() && !desk.stale.is_empty() {
@@ -117,7 +151,7 @@ impl Review<'_> {
             };
             let outcome = self.write(&mut desk)?;
             message = outcome.to_string();
-            let Outcome::Written { fixes, .. } = &outcome else {
+            let Outcome::Written { fixes, notes, .. } = &outcome else {
                 if leave {
                     self.talk.error(&message);
                     return Ok(outcome.status());
@@ -127,14 +161,14 @@ impl Review<'_> {
                 }
                 continue;
             };
-            written += fixes;
+            written.add(*fixes, notes);
             self.run = self.after(&mut desk, &outcome)?;
             if leave {
                 break;
             }
         }
         let desk = self.desk()?;
-        Ok(self.end(&desk, written))
+        Ok(self.end(&desk, &written))
     }
 
     fn batch(mut self) -> anyhow::Result<Status> {
@@ -147,19 +181,22 @@ impl Review<'_> {
             return batch::answer(&desk, &self.args.batch, 0);
         }
         let outcome = self.write(&mut desk)?;
-        let Outcome::Written { fixes, .. } = &outcome else {
+        let Outcome::Written { fixes, notes, .. } = &outcome else {
             self.talk.error(&outcome.to_string());
             return Ok(outcome.status());
         };
-        let written = *fixes;
+        let mut written = Written::default();
+        written.add(*fixes, notes);
         self.run = self.after(&mut desk, &outcome)?;
         let desk = self.desk()?;
-        batch::answer(&desk, &self.args.batch, written)
+        let status = batch::answer(&desk, &self.args.batch, written.fixes)?;
+        self.tell_of_writes(&written);
+        Ok(status)
     }
 
     fn write(&self, desk: &mut Desk<'_>) -> anyhow::Result<Outcome> {
-        let writes = self.store.writes();
-        write::accepted(desk, self.args, &writes, self.talk, self.interrupt)
+        let store = self.store.as_ref().context("nothing is written here")?;
+        write::accepted(desk, self.args, &store.writes(), self.talk, self.interrupt)
     }
 
     fn analyse(&self) -> anyhow::Result<Session> {
@@ -182,13 +219,26 @@ impl Review<'_> {
         Ok(next)
     }
 
-    fn end(&self, desk: &Desk<'_>, written: usize) -> Status {
-        if desk.session.groups().is_empty() && written == 0 {
+    /// Says what the writes of this review ask for, and what they leave.
+    fn tell_of_writes(&self, written: &Written) {
+        if written.fixes == 0 {
+            return;
+        }
+        for note in &written.notes {
+            self.talk.info(note);
+        }
+        let findings: Vec<_> = self.run.analysis.findings.iter().collect();
+        Rest::of(&self.run, &findings).tell(self.talk);
+    }
+
+    fn end(&self, desk: &Desk<'_>, written: &Written) -> Status {
+        if desk.session.groups().is_empty() && written.fixes == 0 {
             self.talk.info("There is nothing to review");
         } else {
-            let (fixes, progress) = (desk::counted(written), desk.progress());
+            let (fixes, progress) = (desk::counted(written.fixes), desk.progress());
             self.talk.info(&format!("{fixes} written; {progress}"));
         }
+        self.tell_of_writes(written);
         let counts = desk.session.counts();
         if counts.accepted > 0 {
             self.talk

@@ -4,6 +4,7 @@ use super::desk::Desk;
 use super::forms::forms;
 use crate::edit::{Confidence, Need};
 use crate::review::{Decision, Group};
+use crate::source::{ByteSpan, FileId};
 
 /// A labelled line of the reason; the label is empty for text that stands for itself.
 pub(super) struct Reason {
@@ -11,31 +12,41 @@ pub(super) struct Reason {
     pub(super) text: String,
 }
 
-/// Rule, facts along the path, assumptions, what it depends on, what stands against it.
+/// The finding, assumptions, facts along the path, what it depends on, what stands against it.
 pub(super) fn why<'a>(desk: &Desk<'a>, group: &Group<'a>) -> Vec<Reason> {
     let fix = desk.shown(group);
     let mut out = Vec::new();
     let mut add = |label, text: String| out.push(Reason { label, text });
     let finding = group.finding;
     add("", finding.message.clone());
-    for note in &finding.notes {
-        let file = desk.run.package.files.get(note.file);
-        let line = file.position(note.span.start()).line.0;
-        let place = match note.file == finding.file {
+    // A small screen shows only the beginning, and this is what the person is asked.
+    for assumption in desk.assumptions(group) {
+        add("confirm", assumption);
+    }
+    let place = |file: FileId, span: ByteSpan| {
+        let source = desk.run.package.files.get(file);
+        let line = source.position(span.start()).line.0;
+        match file == finding.file {
             true => format!("line {line}"),
-            false => format!("{}:{line}", file.path().display()),
-        };
-        add("", format!("{place}: {}", note.text));
+            false => format!("{}:{line}", source.path().display()),
+        }
+    };
+    for note in &finding.notes {
+        add(
+            "",
+            format!("{}: {}", place(note.file, note.span), note.text),
+        );
+    }
+    for other in &group.also {
+        let (code, place) = (other.rule.code, place(other.file, other.span));
+        add("also", format!("{code}, {place}: {}", other.message));
     }
     add("fix", fix.title.clone());
     let level = match fix.confidence {
         Confidence::Safe => "safe: same behaviour under the GIL on every path",
-        Confidence::Review => "review: correct if the following holds",
+        Confidence::Review => "review: correct if what is to be confirmed holds",
     };
     add("level", level.to_owned());
-    for assumption in &fix.assumptions {
-        add("confirm", assumption.clone());
-    }
     for Need::Compat { function, .. } in &fix.needs {
         add(
             "needs",

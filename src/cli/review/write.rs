@@ -23,6 +23,8 @@ pub(super) enum Outcome {
         fixes: usize,
         /// Where bytes went, by path of the written file.
         maps: BTreeMap<String, OffsetMap>,
+        /// Where older Pythons get what the fixes use of newer ones.
+        notes: Vec<String>,
     },
     /// A file is not what was analysed.
     Changed,
@@ -35,10 +37,11 @@ pub(super) enum Outcome {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Written { fixes, maps } => {
+            Self::Written { fixes, maps, notes } => {
                 let files = maps.len();
                 let files_word = if files == 1 { "file" } else { "files" };
-                write!(f, "{} written to {files} {files_word}", counted(*fixes))
+                write!(f, "{} written to {files} {files_word}", counted(*fixes))?;
+                notes.iter().try_for_each(|note| write!(f, "\n{note}"))
             }
             Self::Changed => f.write_str(
                 "nothing was written: files have changed since they were analysed; look again, \
@@ -78,7 +81,9 @@ pub(super) fn accepted(
         Ok(merged) => merged,
         Err(refusal) => return Ok(Outcome::Refused(refusal)),
     };
-    let changes = Changes::new(desk.run, &edits, accepted.iter().map(|(_, fix)| &**fix));
+    let fixes = accepted.iter().map(|(_, fix)| &**fix);
+    let changes = Changes::new(desk.run, &edits, fixes.clone());
+    let notes = changes.about_older_pythons(desk.run, fixes);
     let changes = changes.list(desk.run);
     let foreign = writes.foreign(&changes)?;
     if let Err(refusal) = guard(desk.run, args.guard, &foreign) {
@@ -107,7 +112,7 @@ pub(super) fn accepted(
     let maps = edits.files().map(map).collect();
     let record = desk.session.written();
     desk.keep(&[record])?;
-    Ok(Outcome::Written { fixes, maps })
+    Ok(Outcome::Written { fixes, maps, notes })
 }
 
 /// A fix with what it changes, as the person may have edited it.

@@ -1,6 +1,6 @@
 //! The decisions of a review as JSON lines, each on the disk before the next key is read.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -41,10 +41,7 @@ impl Journal {
             .with_context(context)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).with_context(context)?;
-        let whole = bytes
-            .iter()
-            .rposition(|&byte| byte == b'\n')
-            .map_or(0, |at| at + 1);
+        let whole = whole(&bytes);
         let cut = |file: &mut File| -> io::Result<()> {
             file.set_len(whole as u64)?;
             file.seek(SeekFrom::Start(whole as u64)).map(drop)
@@ -55,6 +52,21 @@ impl Journal {
             path: path.to_path_buf(),
         };
         Ok((journal, parse(&bytes[..whole])))
+    }
+
+    /// What the journal at `path` holds so far; it stays as it is, also while another process
+    /// writes it.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(in crate::cli) fn read(path: &Path) -> anyhow::Result<Kept> {
+        let bytes = match fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            read => {
+                read.with_context(|| format!("cannot read the journal `{}`", path.display()))?
+            }
+        };
+        Ok(parse(&bytes[..whole(&bytes)]))
     }
 
     /// Adds records; they are on the disk when this returns.
@@ -75,6 +87,12 @@ impl Journal {
             .and_then(|()| self.file.sync_data())
             .with_context(|| format!("cannot write the journal `{}`", self.path.display()))
     }
+}
+
+/// How many of `bytes` are whole lines.
+fn whole(bytes: &[u8]) -> usize {
+    let last = bytes.iter().rposition(|&byte| byte == b'\n');
+    last.map_or(0, |at| at + 1)
 }
 
 fn parse(bytes: &[u8]) -> Kept {
@@ -107,12 +125,15 @@ mod tests {
         // A kill can come between any two bytes.
         for length in 0..=whole.len() {
             fs::write(&path, &whole[..length]).unwrap();
+            let read = Journal::read(&path).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), whole[..length]);
             let (mut journal, kept) = Journal::open(&path).unwrap();
             let lines = whole[..length]
                 .iter()
                 .filter(|&&byte| byte == b'\n')
                 .count();
             assert_eq!(kept.records, [Record::Undo, Record::Redo][..lines]);
+            assert_eq!(read.records, kept.records);
             journal.append(&[Record::Redo]).unwrap();
             let (_, kept) = Journal::open(&path).unwrap();
             assert_eq!((kept.records.len(), kept.unreadable.len()), (lines + 1, 0));

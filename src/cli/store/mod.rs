@@ -7,7 +7,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 
 use crate::package::Roots;
 
@@ -16,8 +16,15 @@ pub(super) use writes::{Replaced, UndoError, Writes};
 
 /// Name of the folder.
 const FOLDER: &str = ".ungil";
+/// Name of the journal of decisions in it.
+const JOURNAL: &str = "review.jsonl";
 /// Names of files that mark the top of a project besides the folder itself.
 const PROJECT_FILES: [&str; 3] = ["pyproject.toml", "setup.py", "setup.cfg"];
+
+/// Another process, of this number, holds the folder.
+#[derive(Debug, thiserror::Error)]
+#[error("another `ungil` (process {0}) works on this project; wait for it, or end it")]
+struct Held(String);
 
 /// The folder, held by this process alone.
 #[derive(Debug)]
@@ -33,11 +40,7 @@ impl Store {
     /// # Errors
     /// If another process holds it, or the system refuses.
     pub(super) fn open(roots: &Roots) -> anyhow::Result<Self> {
-        let marked = PROJECT_FILES
-            .iter()
-            .any(|name| roots.project.join(name).is_file());
-        let top = if marked { &roots.project } else { roots.base() };
-        let folder = top.join(FOLDER);
+        let folder = Self::folder(roots);
         fs::create_dir_all(&folder)
             .with_context(|| format!("cannot make the folder `{}`", folder.display()))?;
         let ignore = folder.join(".gitignore");
@@ -46,6 +49,40 @@ impl Store {
                 .with_context(|| format!("cannot write `{}`", ignore.display()))?;
         }
         Self::lock(folder)
+    }
+
+    /// Opens the folder of a project if it is there and no other process holds it.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub(super) fn open_free(roots: &Roots) -> anyhow::Result<Option<Self>> {
+        let folder = Self::folder(roots);
+        match folder.is_dir() {
+            true => Self::lock(folder)
+                .map(Some)
+                .or_else(|error| match error.is::<Held>() {
+                    true => Ok(None),
+                    false => Err(error),
+                }),
+            false => Ok(None),
+        }
+    }
+
+    /// Where the journal of decisions of a project is, if there is one.
+    pub(super) fn journal_of(roots: &Roots) -> PathBuf {
+        Self::folder(roots).join(JOURNAL)
+    }
+
+    fn folder(roots: &Roots) -> PathBuf {
+        let is_marked = PROJECT_FILES
+            .iter()
+            .any(|name| roots.project.join(name).is_file());
+        let top = if is_marked {
+            &roots.project
+        } else {
+            roots.base()
+        };
+        top.join(FOLDER)
     }
 
     /// Opens the nearest folder at or above `start`, which is absolute; `None` if there is none.
@@ -76,10 +113,7 @@ impl Store {
                 let mut pid = String::new();
                 // Without a number the message is still right.
                 let _ = file.read_to_string(&mut pid);
-                bail!(
-                    "another `ungil` (process {}) works on this project; wait for it, or end it",
-                    pid.trim()
-                );
+                return Err(Held(pid.trim().to_owned()).into());
             }
             Err(TryLockError::Error(error)) => return Err(error).with_context(context),
         }
@@ -93,11 +127,6 @@ impl Store {
             folder,
             _lock: file,
         })
-    }
-
-    /// The journal of decisions.
-    pub(super) fn journal(&self) -> PathBuf {
-        self.folder.join("review.jsonl")
     }
 
     /// The journal of writes.

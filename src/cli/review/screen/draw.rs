@@ -4,16 +4,16 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Clear, Paragraph, Wrap};
+use ratatui::widgets::{Block, Paragraph};
 
-use super::text::{diff_line, printable};
+use super::text::{diff_line, printable, wrapped};
 use super::{Mode, Screen};
 use crate::cli::review::batch::level;
-use crate::cli::review::desk::Desk;
+use crate::cli::review::desk::{Desk, Panes};
 use crate::cli::review::keys::{KEYS, name};
 use crate::cli::review::why::{Reason, described, why};
 use crate::edit::Confidence;
-use crate::review::{Counts, Group};
+use crate::review::{Counts, Group, beginning};
 
 /// From this width on the reason stands beside the diff; below it, under it.
 const WIDE: u16 = 100;
@@ -22,6 +22,13 @@ const NARROW: u16 = 60;
 
 /// Rows that a message may take from the diff.
 const MAX_MESSAGE: u16 = 6;
+
+/// Below this height the terminal has no rows for keys, or for a message that is not there.
+const LOW: u16 = 8;
+/// Below this height two panes cannot stand one above the other.
+const LOW_BODY: u16 = 10;
+/// Below this height a pane has no frame.
+const LOW_FRAME: u16 = 4;
 
 /// Keys that are always in sight.
 const FOOTER: [&str; 14] = [
@@ -81,52 +88,59 @@ pub(super) fn screen(frame: &mut Frame<'_>, desk: &Desk<'_>, screen: &mut Screen
     let Some(group) = desk.session.current() else {
         return;
     };
+    let width = frame.area().width;
     let said = said(desk, screen);
-    let said_lines = rows(&said, frame.area().width);
-    let said = Paragraph::new(said).wrap(Wrap { trim: false });
-    let [head, body, message, keys] = Layout::vertical([
-        Constraint::Length(1),
-        Constraint::Min(3),
-        Constraint::Length(said_lines),
-        Constraint::Length(1),
-    ])
-    .areas(frame.area());
-    frame.render_widget(header(desk, group, screen.palette, head.width), head);
-    let (diff_area, why_area) = panes(body, desk.look.why);
-    diff(frame, diff_area, desk, group, screen);
-    reason(frame, why_area, desk, group, screen);
-    frame.render_widget(said, message);
-    frame.render_widget(footer(keys.width), keys);
-    if matches!(screen.mode, Mode::Help) {
-        help(frame, body);
-    }
-}
-
-/// Rows that a message takes, up to a limit.
-fn rows(text: &str, width: u16) -> u16 {
-    let width = usize::from(width.max(1));
-    let rows = text
+    let said: Vec<_> = said
         .lines()
-        .map(|line| line.chars().count().div_ceil(width).max(1))
-        .sum::<usize>();
-    u16::try_from(rows)
-        .unwrap_or(u16::MAX)
-        .clamp(1, MAX_MESSAGE)
+        .flat_map(|line| wrapped(line, width.into(), 1))
+        .collect();
+    let [head, body, message, keys] = areas(frame.area(), said.len());
+    // The end of a question says what can be answered.
+    let hidden = said.len().saturating_sub(message.height.into());
+    let said: Vec<_> = said.into_iter().skip(hidden).map(Line::raw).collect();
+    frame.render_widget(header(desk, group, screen.palette, width), head);
+    if let Mode::Help(scroll) = &mut screen.mode {
+        help(frame, body, scroll);
+    } else {
+        screen.is_small = is_small(body);
+        let (diff_area, why_area) = panes(body, desk.look.panes);
+        diff(frame, diff_area, desk, group, screen);
+        reason(frame, why_area, desk, group, screen);
+    }
+    frame.render_widget(Paragraph::new(said), message);
+    frame.render_widget(Line::raw(footer(width)), keys);
 }
 
-/// Where diff and reason go; an empty area hides one. `toggled` turns the reason off where there
-/// is room for both, and on where there is not.
-fn panes(body: Rect, toggled: bool) -> (Rect, Rect) {
+/// The rows of header, body, message and keys. On a terminal of a few rows the message, which may
+/// be a question, comes first, then the body.
+fn areas(area: Rect, said: usize) -> [Rect; 4] {
+    let is_low = area.height < LOW;
+    let said = u16::try_from(said).unwrap_or(u16::MAX);
+    let most = MAX_MESSAGE.min((area.height / 2).max(1));
+    let message = said.clamp(u16::from(!is_low), most);
+    let head = u16::from(area.height >= message + 2);
+    let keys = u16::from(!is_low);
+    let rows = [
+        head,
+        area.height.saturating_sub(head + message + keys),
+        message,
+        keys,
+    ];
+    Layout::vertical(rows.map(Constraint::Length)).areas(area)
+}
+
+/// Whether there is no room for the diff and the reason at once.
+fn is_small(body: Rect) -> bool {
+    body.width < NARROW || body.width < WIDE && body.height < LOW_BODY
+}
+
+/// Where diff and reason go; an empty area hides one.
+fn panes(body: Rect, wanted: Panes) -> (Rect, Rect) {
     let hidden = Rect::default();
-    if body.width < NARROW {
-        return if toggled {
-            (hidden, body)
-        } else {
-            (body, hidden)
-        };
-    }
-    if toggled {
-        return (body, hidden);
+    match wanted {
+        Panes::Both if !is_small(body) => {}
+        Panes::Reason => return (hidden, body),
+        Panes::Both | Panes::Diff => return (body, hidden),
     }
     let parts = [Constraint::Percentage(62), Constraint::Percentage(38)];
     let layout = if body.width < WIDE {
@@ -136,6 +150,29 @@ fn panes(body: Rect, toggled: bool) -> (Rect, Rect) {
     };
     let [diff, why] = layout.areas(body);
     (diff, why)
+}
+
+/// A frame with a title, unless it would take all of the room.
+fn framed(area: Rect, title: String) -> Block<'static> {
+    if area.height < LOW_FRAME {
+        return Block::new();
+    }
+    Block::bordered().title(title)
+}
+
+/// How much of a text is above and below what is in sight; nothing if all is.
+fn beyond(above: usize, below: usize, key: &str) -> String {
+    match (above, below) {
+        (0, 0) => String::new(),
+        (0, below) => format!(" {below} more lines, {key} "),
+        (above, 0) => format!(" {above} lines above "),
+        (above, below) => format!(" {above} lines above, {below} below "),
+    }
+}
+
+/// The first line that is in sight of `total`, for one that is `wanted` and `height` rows.
+fn clamped(wanted: usize, total: usize, height: u16) -> usize {
+    wanted.min(total.saturating_sub(height.into()))
 }
 
 fn header(desk: &Desk<'_>, group: &Group<'_>, palette: Palette, width: u16) -> Line<'static> {
@@ -186,51 +223,89 @@ fn diff(
         .function
         .as_deref()
         .map_or(String::new(), |f| format!(" {f}()"));
-    let title = format!(" {}:{}{function} ", group.path, group.line);
-    let block = Block::bordered().title(title);
+    let block = framed(area, format!(" {}:{}{function} ", group.path, group.line));
     let lines = desk.excerpt(group);
-    let inner = block.inner(area).height;
-    let beyond = u16::try_from(lines.len())
-        .unwrap_or(u16::MAX)
-        .saturating_sub(inner);
-    screen.scroll = screen.scroll.min(beyond);
-    let visible = lines.iter().skip(screen.scroll.into()).take(inner.into());
+    let height = block.inner(area).height;
+    let wanted = screen.scroll.unwrap_or_else(|| beginning(&lines, group));
+    let first = clamped(wanted, lines.len(), height);
+    screen.scroll = Some(first);
+    let below = lines.len().saturating_sub(first + usize::from(height));
+    let visible = lines.iter().skip(first).take(height.into());
     let visible: Vec<_> = visible
         .map(|line| diff_line(line, screen.palette))
         .collect();
-    let block = match beyond - screen.scroll {
-        0 => block,
-        more => block.title_bottom(format!(" {more} more lines, Down or PgDn ")),
-    };
+    let block = titled_below(block, area, beyond(first, below, "Down or PgDn"));
     frame.render_widget(Paragraph::new(visible).block(block), area);
 }
 
-fn reason(frame: &mut Frame<'_>, area: Rect, desk: &Desk<'_>, group: &Group<'_>, screen: &Screen) {
-    let line = |reason: Reason| {
-        let mut spans = Vec::new();
-        if !reason.label.is_empty() {
-            spans.push(Span::styled(
-                format!("{:8}", reason.label),
-                screen.palette.label,
-            ));
-        }
-        spans.push(Span::raw(printable(&reason.text, &mut 0)));
-        Line::from(spans)
+fn titled_below(block: Block<'static>, area: Rect, title: String) -> Block<'static> {
+    match area.height < LOW_FRAME {
+        true => block,
+        false => block.title_bottom(title),
+    }
+}
+
+fn reason(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    desk: &Desk<'_>,
+    group: &Group<'_>,
+    screen: &mut Screen,
+) {
+    if area.is_empty() {
+        return;
+    }
+    let block = framed(area, " why ".to_owned());
+    let inner = block.inner(area);
+    let lines: Vec<_> = why(desk, group)
+        .iter()
+        .flat_map(|reason| reason_lines(reason, inner.width.into(), screen.palette))
+        .collect();
+    // Beside the diff, which has the arrow keys, it shows its beginning.
+    let is_alone = desk.look.panes == Panes::Reason;
+    let wanted = screen.scroll.filter(|_| is_alone).unwrap_or(0);
+    let first = clamped(wanted, lines.len(), inner.height);
+    if is_alone {
+        screen.scroll = Some(first);
+    }
+    let below = lines
+        .len()
+        .saturating_sub(first + usize::from(inner.height));
+    let key = if is_alone { "Down or PgDn" } else { "i" };
+    let block = titled_below(block, area, beyond(first, below, key));
+    let visible: Vec<_> = lines
+        .into_iter()
+        .skip(first)
+        .take(inner.height.into())
+        .collect();
+    frame.render_widget(Paragraph::new(visible).block(block), area);
+}
+
+fn reason_lines(reason: &Reason, width: usize, palette: Palette) -> Vec<Line<'static>> {
+    let label = match reason.label {
+        "" => String::new(),
+        label => format!("{label:8}"),
     };
-    let lines: Vec<_> = why(desk, group).into_iter().map(line).collect();
-    // In place of the diff it has the arrow keys.
-    let is_alone = area.width < NARROW;
-    let scroll = if is_alone { screen.scroll } else { 0 };
-    let text = Paragraph::new(lines)
-        .wrap(Wrap { trim: false })
-        .scroll((scroll, 0));
-    frame.render_widget(text.block(Block::bordered().title(" why ")), area);
+    let text = format!("{label}{}", printable(&reason.text, &mut 0));
+    let mut lines: Vec<Line<'static>> = wrapped(&text, width, 0)
+        .into_iter()
+        .map(Line::raw)
+        .collect();
+    let first: String = lines[0].spans.iter().map(|span| &*span.content).collect();
+    if !label.is_empty() {
+        let (label, text) = first.split_at(label.len().min(first.len()));
+        lines[0] = Line::from(vec![
+            Span::styled(label.to_owned(), palette.label),
+            Span::raw(text.to_owned()),
+        ]);
+    }
+    lines
 }
 
 fn said(desk: &Desk<'_>, screen: &Screen) -> String {
     match &screen.mode {
         Mode::Ask(question, typed) => format!(" {}{typed}_", question.text()),
-        Mode::Fix | Mode::Help => match desk.message.as_str() {
+        Mode::Fix | Mode::Help(_) => match desk.message.as_str() {
             "" => String::new(),
             message => format!(" {message}"),
         },
@@ -250,24 +325,40 @@ fn footer(width: u16) -> String {
     line
 }
 
-fn help(frame: &mut Frame<'_>, body: Rect) {
+/// All keys, in as many columns as fit without cutting the text.
+fn help(frame: &mut Frame<'_>, body: Rect, scroll: &mut usize) {
     let entry = |key: char, text: &str| format!(" {:5} {text}", name(key));
     let entries: Vec<_> = KEYS
         .iter()
         .map(|(key, _, text)| entry(*key, text))
         .collect();
-    // Two columns where one does not fit.
-    let rows = usize::from(body.height.saturating_sub(2)).max(1);
-    let columns: Vec<_> = entries
-        .chunks(rows)
-        .map(|column| column.join("\n"))
-        .collect();
-    frame.render_widget(Clear, body);
-    let block = Block::bordered().title(" keys; any key closes this ");
+    let block = framed(body, String::new());
     let inner = block.inner(body);
-    frame.render_widget(block, body);
-    let parts = columns.iter().map(|_| Constraint::Fill(1));
-    for (area, column) in Layout::horizontal(parts).split(inner).iter().zip(columns) {
-        frame.render_widget(Paragraph::new(column), *area);
-    }
+    let (width, height) = (usize::from(inner.width), usize::from(inner.height));
+    let longest = entries.iter().map(|it| it.chars().count() + 1).max();
+    let columns = (width / longest.unwrap_or(1)).max(1);
+    let (rows, wide) = (entries.len().div_ceil(columns), width / columns);
+    let lines: Vec<String> = match columns {
+        1 => entries
+            .iter()
+            .flat_map(|entry| wrapped(entry, width, 7))
+            .collect(),
+        _ => (0..rows)
+            .map(|row| {
+                let of_row = entries[row..].iter().step_by(rows);
+                of_row.map(|entry| format!("{entry:<wide$}")).collect()
+            })
+            .collect(),
+    };
+    *scroll = clamped(*scroll, lines.len(), inner.height);
+    let below = lines.len().saturating_sub(*scroll + height);
+    let title = match lines.len() > height {
+        true => " keys; arrow keys scroll, any other key closes this ",
+        false => " keys; any key closes this ",
+    };
+    let block = framed(body, title.to_owned());
+    let block = titled_below(block, body, beyond(*scroll, below, "Down or PgDn"));
+    let visible = lines.into_iter().skip(*scroll).take(height);
+    let visible: Vec<_> = visible.map(Line::raw).collect();
+    frame.render_widget(Paragraph::new(visible).block(block), body);
 }

@@ -9,21 +9,24 @@ use std::time::Duration;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::desk::{Desk, Next, Question};
+use super::desk::{Desk, Next, Panes, Question};
 use super::keys::{Action, action};
 use crate::cli::talk::Talk;
 use crate::edit::Confidence;
 use draw::Palette;
 
 /// Lines that a page key scrolls.
-const PAGE: u16 = 10;
+const PAGE: usize = 10;
 
 /// What is on the screen besides the state of the review.
 #[derive(Debug, Default)]
 struct Screen {
     mode: Mode,
-    /// Lines of the diff that are above the screen.
-    scroll: u16,
+    /// Lines of the diff, or of the reason where that stands alone, that are above the screen;
+    /// `None` until it is drawn.
+    scroll: Option<usize>,
+    /// Whether there is no room for the diff and the reason at once.
+    is_small: bool,
     palette: Palette,
 }
 
@@ -32,8 +35,8 @@ enum Mode {
     /// A fix.
     #[default]
     Fix,
-    /// All keys.
-    Help,
+    /// All keys, and how many lines of them are above the screen.
+    Help(usize),
     /// A question and what is typed so far.
     Ask(Question, String),
 }
@@ -75,7 +78,7 @@ pub(super) fn ask(desk: &mut Desk<'_>, talk: &Talk) -> anyhow::Result<Next> {
         match next {
             Next::Write { .. } | Next::Leave => return Ok(next),
             Next::Ask(question) => screen.mode = Mode::Ask(question, String::new()),
-            Next::Help => screen.mode = Mode::Help,
+            Next::Help => screen.mode = Mode::Help(0),
             Next::Stay | Next::Edit => {}
         }
     }
@@ -92,7 +95,12 @@ impl Screen {
             return self.control(key.code, terminal).map_err(Into::into);
         }
         match std::mem::take(&mut self.mode) {
-            Mode::Help => Ok(Next::Stay),
+            Mode::Help(at) => {
+                if let Some(at) = scrolled(key.code, at) {
+                    self.mode = Mode::Help(at);
+                }
+                Ok(Next::Stay)
+            }
             Mode::Ask(question, typed) => self.typed(key.code, question, typed, desk),
             Mode::Fix => self.asked(key.code, desk),
         }
@@ -122,18 +130,17 @@ impl Screen {
             }
             _ => None,
         };
-        match code {
-            KeyCode::Down => self.scroll = self.scroll.saturating_add(1),
-            KeyCode::Up => self.scroll = self.scroll.saturating_sub(1),
-            KeyCode::PageDown => self.scroll = self.scroll.saturating_add(PAGE),
-            KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(PAGE),
-            _ => {}
+        if let Some(at) = scrolled(code, self.scroll.unwrap_or(0)) {
+            self.scroll = Some(at);
         }
         let Some(wanted) = wanted else {
             return Ok(Next::Stay);
         };
         let before = desk.session.position();
         let next = desk.act(wanted)?;
+        if wanted == Action::Why {
+            self.turn(desk);
+        }
         self.show_from_the_top(before, desk);
         Ok(next)
     }
@@ -168,7 +175,27 @@ impl Screen {
 
     fn show_from_the_top(&mut self, before: usize, desk: &Desk<'_>) {
         if desk.session.position() != before {
-            self.scroll = 0;
+            self.scroll = None;
         }
+    }
+
+    /// What is alone in sight is read from its beginning; where there is no room for both, the
+    /// diff alone would be the same picture twice.
+    fn turn(&mut self, desk: &mut Desk<'_>) {
+        self.scroll = None;
+        if desk.look.panes == Panes::Diff && self.is_small {
+            desk.look.panes = Panes::Both;
+        }
+    }
+}
+
+/// Where a key scrolls to from line `at`; `None` if it is none that scrolls.
+fn scrolled(code: KeyCode, at: usize) -> Option<usize> {
+    match code {
+        KeyCode::Down => Some(at.saturating_add(1)),
+        KeyCode::Up => Some(at.saturating_sub(1)),
+        KeyCode::PageDown => Some(at.saturating_add(PAGE)),
+        KeyCode::PageUp => Some(at.saturating_sub(PAGE)),
+        _ => None,
     }
 }

@@ -47,9 +47,48 @@ pub(super) fn printable(text: &str, column: &mut usize) -> String {
     out
 }
 
+/// `text` in lines of at most `width` characters, broken at blanks where there are some; what goes
+/// on is moved in by `indent` blanks.
+pub(super) fn wrapped(text: &str, width: usize, indent: usize) -> Vec<String> {
+    let width = width.max(1);
+    let indent = if indent * 2 < width { indent } else { 0 };
+    let mut rest: Vec<char> = text.chars().collect();
+    let mut lines = Vec::new();
+    while rest.len() > width {
+        // A line of nothing but the indent would go on for ever.
+        let least = if lines.is_empty() { 0 } else { indent };
+        let blank = rest[..=width].iter().rposition(|&char| char == ' ');
+        let end = blank.filter(|&at| at > least).unwrap_or(width);
+        lines.push(rest[..end].iter().collect());
+        let next = rest[end..].iter().skip_while(|&&char| char == ' ');
+        rest = std::iter::repeat_n(&' ', indent)
+            .chain(next)
+            .copied()
+            .collect();
+    }
+    lines.push(rest.into_iter().collect());
+    lines
+}
+
 #[cfg(test)]
 mod tests {
-    use super::printable;
+    use super::{printable, wrapped};
+
+    #[test]
+    fn text_is_broken_at_blanks_and_nothing_is_lost() {
+        assert_eq!(
+            wrapped(" y  accept, go on", 12, 4),
+            [" y  accept,", "    go on"]
+        );
+        assert_eq!(wrapped("", 10, 4), [""]);
+        for width in 1..20 {
+            let text = "one two  three-and-a-long-word four";
+            let lines = wrapped(text, width, 3);
+            assert!(lines.iter().all(|line| line.chars().count() <= width));
+            let kept: String = lines.concat().split(' ').collect();
+            assert_eq!(kept, text.replace(' ', ""));
+        }
+    }
 
     #[test]
     fn tabs_reach_their_stops_and_control_characters_are_dots() {
