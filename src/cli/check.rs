@@ -59,11 +59,8 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk, interrupt: &Interrupt) -> anyho
     if args.output_file.is_none() && args.output_format.is_for_people() {
         write_results(said_of(&session, &unread).as_bytes())?;
     }
-    summarize(&session, &open, talk);
     let shows_ids = args.output_format == OutputFormat::Full && !args.statistics;
-    if shows_ids && open.iter().any(|named| named.fix.is_some()) {
-        talk.info("`ungil review --show ID` shows what a fix changes");
-    }
+    summarize(&session, &open, shows_ids, talk);
     if args.stats {
         write_results(session.stats().to_text().as_bytes())?;
     }
@@ -220,7 +217,7 @@ fn is_safe(finding: &Finding) -> bool {
     matches!(finding.outcome, Outcome::Safe(_))
 }
 
-fn summarize(session: &Session, named: &[Named<'_>], talk: &Talk) {
+fn summarize(session: &Session, named: &[Named<'_>], shows_ids: bool, talk: &Talk) {
     let (mut safe, mut review, mut manual, mut proven) = (0, 0, 0, 0);
     for Named { finding, .. } in named {
         match &finding.outcome {
@@ -241,6 +238,9 @@ fn summarize(session: &Session, named: &[Named<'_>], talk: &Talk) {
             counted(total, "finding", "findings")
         ),
     });
+    if shows_ids && safe + review > 0 {
+        talk.info("`ungil review --show ID` shows what a fix changes");
+    }
     if proven > 0 {
         let uses = counted(proven, "use is", "uses are");
         talk.info(&format!("{uses} proven safe as is"));

@@ -191,6 +191,7 @@ fn json_lists_edits() {
         ],
         "outcome": {
           "kind": "fix",
+          "id": "abcdef",
           "confidence": "review",
           "title": "own the item",
           "assumptions": [

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::keys::Action;
+use super::look::{Look, Side};
 use crate::cli::session::Session as Run;
 use crate::cli::store::Journal;
 use crate::review::{
@@ -10,9 +11,6 @@ use crate::review::{
     Record, Scope, Session, excerpt, groups, slashed,
 };
 use crate::transforms;
-
-/// Most lines of context that can be asked for.
-const MAX_CONTEXT: u32 = 99;
 
 /// The review of one analysis. Decisions are on the disk before a method returns.
 pub(super) struct Desk<'a> {
@@ -32,42 +30,6 @@ pub(super) struct Desk<'a> {
     pub(super) pending: Option<Edited>,
     /// What is to be said of the last action.
     pub(super) message: String,
-}
-
-/// What of a fix is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Look {
-    pub(super) whole_function: bool,
-    pub(super) context: u32,
-    pub(super) side: Side,
-    pub(super) panes: Panes,
-}
-
-/// Which of the diff and the reason are on a full screen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Panes {
-    /// Both; the diff where there is no room for both.
-    Both,
-    Reason,
-    Diff,
-}
-
-impl Default for Look {
-    fn default() -> Self {
-        Self {
-            whole_function: false,
-            context: 3,
-            side: Side::Both,
-            panes: Panes::Both,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
-    Both,
-    New,
-    Old,
 }
 
 /// What comes after an action.
@@ -428,30 +390,6 @@ impl<'a> Desk<'a> {
         match self.session.counts().accepted {
             0 => Next::Leave,
             accepted => Next::Ask(Question::WriteNow { accepted }),
-        }
-    }
-}
-
-impl Look {
-    fn change(&mut self, action: Action) {
-        match action {
-            Action::WholeFunction => self.whole_function = !self.whole_function,
-            Action::MoreContext => self.context = (self.context + 1).min(MAX_CONTEXT),
-            Action::LessContext => self.context = self.context.saturating_sub(1),
-            Action::Why => {
-                self.panes = match self.panes {
-                    Panes::Both => Panes::Reason,
-                    Panes::Reason => Panes::Diff,
-                    Panes::Diff => Panes::Both,
-                }
-            }
-            _ => {
-                self.side = match self.side {
-                    Side::Both => Side::New,
-                    Side::New => Side::Old,
-                    Side::Old => Side::Both,
-                }
-            }
         }
     }
 }

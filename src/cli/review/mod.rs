@@ -5,6 +5,7 @@ mod desk;
 mod edit;
 mod forms;
 mod keys;
+mod look;
 mod plain;
 mod screen;
 mod why;
@@ -23,7 +24,8 @@ use super::session::{Session, roots};
 use super::store::{Journal, Store};
 use super::talk::Talk;
 use crate::review::{Ledger, Record, groups, renamed};
-use desk::{Desk, Look, Next};
+use desk::{Desk, Next};
+use look::Look;
 use write::Outcome;
 
 /// How the person is asked.

@@ -56,6 +56,20 @@ pub(super) fn why<'a>(desk: &Desk<'a>, group: &Group<'a>) -> Vec<Reason> {
     for (number, other) in forms(group).filter(|(_, other)| other.title != fix.title) {
         add("or", format!("{number}: {}", other.title));
     }
+    out.extend(against(desk, group));
+    let mut add = |label, text: String| out.push(Reason { label, text });
+    let at = desk.session.find(&group.id);
+    if at.is_some_and(|at| desk.session.decision(at).is_edited()) {
+        add("edited", "what the function becomes is yours".to_owned());
+    }
+    add("docs", format!("ungil explain {}", finding.rule.code));
+    out
+}
+
+/// Fixes that change the same text, and what was decided before the function changed.
+fn against(desk: &Desk<'_>, group: &Group<'_>) -> Vec<Reason> {
+    let mut out = Vec::new();
+    let mut add = |label, text: String| out.push(Reason { label, text });
     for &other in &group.clashes {
         let other_group = &desk.session.groups()[other];
         let state = desk.session.decision(other).word();
@@ -75,11 +89,6 @@ pub(super) fn why<'a>(desk: &Desk<'a>, group: &Group<'a>) -> Vec<Reason> {
             );
         }
     }
-    let at = desk.session.find(&group.id);
-    if at.is_some_and(|at| desk.session.decision(at).is_edited()) {
-        add("edited", "what the function becomes is yours".to_owned());
-    }
-    add("docs", format!("ungil explain {}", finding.rule.code));
     out
 }
 

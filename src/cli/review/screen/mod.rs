@@ -9,8 +9,9 @@ use std::time::Duration;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::desk::{Desk, Next, Panes, Question};
+use super::desk::{Desk, Next, Question};
 use super::keys::{Action, action};
+use super::look::Panes;
 use crate::cli::talk::Talk;
 use crate::edit::Confidence;
 use draw::Palette;
