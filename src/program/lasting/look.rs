@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Count, Lasting, Place};
 use crate::ast::{
-    BinaryOp, ExprId, ExprKind, Function, Init, LocalDecl, LocalId, Name, Tree, UnaryOp,
+    BinaryOp, ExprId, ExprKind, Function, Init, LocalDecl, LocalId, Name, StmtKind, Tree, UnaryOp,
 };
 use crate::capi::{self, Acts, Gives, OutKind, Returns, Stored};
 use crate::program::{ItemId, Program};
@@ -43,6 +43,7 @@ impl Look<'_> {
             ExprKind::Assign { op, rhs, .. } => (op, Some(tree.without_casts(rhs))),
             _ => (None, None),
         };
+        let is_element = matches!(tree.expr(place).kind, ExprKind::Index { .. });
         let places = self.places(place, depth).into_iter();
         let written = places.map(|place| Lasting {
             place: Some(place),
@@ -52,6 +53,8 @@ impl Look<'_> {
             is_deep: value
                 .is_some_and(|value| self.is_whole(value) || depth > 0 && self.gives_filled(value)),
             holds: value.is_some_and(|value| self.is_held(value, depth)),
+            is_memory: value.is_some_and(|value| self.is_memory(value, depth)),
+            is_behind: is_element,
             ..Lasting::ELSEWHERE
         });
         written.filter_map(|it| self.outliving(it)).collect()
@@ -69,16 +72,52 @@ impl Look<'_> {
     fn is_held(&self, value: ExprId, depth: usize) -> bool {
         let local = self.tree.as_local(value);
         let is_object = |local| self.tree.local(local).ty.is_py_object_pointer();
-        let opens = |name: &str| {
-            let is_own = self.program.functions_named(name).next().is_some();
-            !is_own && capi::acts(name).is_some_and(|acts| acts.opens)
-        };
-        let gives =
-            |value: ExprId| self.gives_object(value) || self.tree.called(value).is_some_and(opens);
+        let opens = |name: &str| capi::acts(name).is_some_and(|acts| acts.opens);
         let mut stores = self.tree.stores();
         local.is_some_and(is_object)
-            || gives(value)
+            || self.gives_object(value)
             || depth > 0 && self.gives_filled(value)
+            || self.comes_from(value, &opens, depth)
+            || stores.any(|(given, value)| {
+                Some(given) == local && self.gives_object(self.tree.without_casts(value))
+            })
+    }
+
+    /// Whether a value is memory that is to be freed.
+    fn is_memory(&self, value: ExprId, depth: usize) -> bool {
+        let gives = |name: &str| capi::acts(name).is_some_and(|acts| acts.gives_memory);
+        self.comes_from(value, &gives, depth)
+    }
+
+    /// Whether a value, or one that a variable gets, is that of such a function outside of the package,
+    /// be it by one of the package that returns it: `return open(path, O_RDONLY);`.
+    fn comes_from(&self, value: ExprId, is_one: &dyn Fn(&str) -> bool, depth: usize) -> bool {
+        let returns = |function: &Function| {
+            let look = Look {
+                program: self.program,
+                tree: &function.tree,
+            };
+            let mut stmts = function.tree.stmts.iter();
+            stmts.any(|stmt| match stmt.kind {
+                StmtKind::Return(Some(value)) => {
+                    let value = look.tree.without_casts(value);
+                    depth > 0 && look.comes_from(value, is_one, depth - 1)
+                }
+                _ => false,
+            })
+        };
+        let gives = |value: ExprId| {
+            self.tree.called(value).is_some_and(|name| {
+                let mut own = self.program.functions_named(name).peekable();
+                match own.peek() {
+                    Some(_) => own.any(|(_, function)| returns(function)),
+                    None => is_one(name),
+                }
+            })
+        };
+        let local = self.tree.as_local(value);
+        let mut stores = self.tree.stores();
+        gives(value)
             || stores
                 .any(|(given, value)| Some(given) == local && gives(self.tree.without_casts(value)))
     }
@@ -224,7 +263,16 @@ impl Look<'_> {
             program: self.program,
             tree: &function.tree,
         };
+        // `PyErr_Fetch` and `PyErr_Restore`: the exception that is pending stays as it was.
+        let mut calls = function.tree.calls().map(|(_, name)| name);
+        let mut others = function.tree.calls().map(|(_, name)| name);
+        let is_put_back = calls.any(capi::takes_exception) && others.any(capi::restores_exception);
+        let moves = |inner: ExprId| {
+            let name = function.tree.called(inner);
+            name.is_some_and(|it| capi::takes_exception(it) || capi::restores_exception(it))
+        };
         let exprs = function.tree.expr_ids();
+        let exprs = exprs.filter(|&inner| !(is_put_back && moves(inner)));
         let all = exprs.flat_map(|inner| look.at(inner, depth));
         let is_seen = |it: &Lasting| match &it.place {
             Some(Place {

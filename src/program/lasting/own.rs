@@ -14,22 +14,26 @@ impl Look<'_> {
     pub(super) fn outliving(&self, it: Lasting) -> Option<Lasting> {
         let Some(Place {
             root: Name::Local(local),
+            ref fields,
             ..
         }) = it.place
         else {
             return Some(it);
         };
+        let is_element = it.is_behind && fields.is_empty();
         let variable = self.tree.local(local);
         let is_pointer = variable.is_param || variable.ty.pointee().is_some();
         let is_by_value = variable.is_automatic() && !is_pointer;
         let is_own = is_by_value || self.gets_only(local, is_memory, MAX_COPIES);
-        if self.gets_only(local, is_object, 0)
-            || it.is_plain && is_own && !(it.holds && is_by_value)
-        {
+        if self.gets_only(local, is_object, 0) || it.is_plain && is_own && !it.holds {
             return None;
         }
         let is_own = it.is_plain && is_own;
-        Some(Lasting { is_own, ..it })
+        Some(Lasting {
+            is_own,
+            is_behind: is_element || !is_by_value,
+            ..it
+        })
     }
 
     /// Whether a variable gets nothing but what calls of such functions give, which nobody else

@@ -15,27 +15,20 @@
 //! come next do, and what all ways out do, of what had begun by then.
 
 mod acts;
-mod aliased;
 mod answer;
 mod begun;
-mod counted;
-mod given;
-mod handed;
 mod lost;
 mod memory;
-mod moved;
 mod obligations;
 mod outputs;
 mod precedent;
 mod spelling;
 mod staying;
 mod stored;
-mod taken_out;
 mod telling;
 mod unset;
 mod values;
 mod ways;
-mod whole;
 
 use std::cell::OnceCell;
 
@@ -75,7 +68,6 @@ pub(super) fn failures(changed: Changed<'_>, files: &FileSet) -> Vec<(Option<Byt
         liveness: Liveness::new(&graph, function.tree.locals.len()),
         acts,
         lasting: OnceCell::new(),
-        moves: OnceCell::new(),
         values: OnceCell::new(),
         nesting,
         new,
@@ -107,8 +99,6 @@ struct View<'a> {
     spellings: Spellings,
     /// The calls in the test of each exit that the function had, by that test; as in `acts`.
     asked: FxHashMap<StmtId, Vec<usize>>,
-    /// The acts that free or move memory, with its place; as in `acts`.
-    moves: OnceCell<Vec<(usize, ExprId)>>,
     /// What each of them leaves behind.
     lasting: OnceCell<Vec<Vec<Lasting>>>,
     values: OnceCell<Values<'a>>,
@@ -147,9 +137,7 @@ impl View<'_> {
                     && next.any(|other| self.does(other, act, exit))
                     && self.is_due(act, exit)
             };
-            let is_told = || act.may_undo && self.tells_of_moved(act, exit);
-            let on_all = || is_told() && self.is_on_all_ways(act, exit);
-            if in_next() || on_all() {
+            if in_next() {
                 found.push(act);
             }
         }
@@ -306,17 +294,10 @@ impl View<'_> {
         let name = &self.changed.function.name;
         let mistaken = answer::mistaken(self.changed, exit.jump);
         let mistaken = mistaken.or_else(|| self.hidden(exit));
-        let by_another_name = self.released_by_another_name(exit);
-        let left_out = self.left_out(exit);
-        let handed_out = self.handed_out(exit, &left_out);
-        let left_out = left_out.into_iter().chain(by_another_name);
+        let left_out = self.left_out(exit).into_iter();
         let left_out = left_out.map(|act| {
             let act = self.told(act.expr);
             format!("in `{name}`, {act} need not be done where the item is not there any more")
-        });
-        let handed = handed_out.map(|by| {
-            let act = self.told(by);
-            format!("in `{name}`, what {act} gives the caller is released where the function fails")
         });
         let uncounted = self.uncounted(exit).map(|store| {
             let store = self.told(store);
@@ -332,20 +313,7 @@ impl View<'_> {
             let store = self.told(store);
             format!("in `{name}`, what {store} holds need not be freed where the item is not there any more")
         });
-        let taken_out = self.taken_out(exit).map(|act| {
-            let act = self.told(act.expr);
-            format!(
-                "in `{name}`, what {act} takes out of its place need not be released or put back where the item is not there any more"
-            )
-        });
-        let told = self.told_count(exit).map(|act| {
-            let act = self.told(act.expr);
-            format!(
-                "in `{name}`, nobody reads as much as {act} tells where the item is not there any more"
-            )
-        });
-        let stored = handed.into_iter().chain(uncounted).chain(unset);
-        let stored = stored.chain(lost).chain(taken_out).chain(told);
+        let stored = uncounted.into_iter().chain(unset).chain(lost);
         let mut claims: Vec<String> = left_out.chain(stored).collect();
         if claims.is_empty()
             && let Some(act) = self.without_precedent(exit)

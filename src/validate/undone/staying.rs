@@ -25,9 +25,10 @@ impl View<'_> {
             return !is_told && !sets_errno(self.tree, act.expr) && self.sets_outside(act, lasting);
         }
         let is_followed = |name: &str| {
+            let acts = capi::acts(name);
             capi::detaches(name)
                 || capi::attaches(name)
-                || capi::acts(name).is_some_and(|acts| acts.gives_memory)
+                || acts.is_some_and(|acts| acts.gives_memory && !acts.frees)
                 || capi::effects(name).is_some_and(|it| it.returns == Returns::New)
         };
         let is_outside = |it: &Lasting| it.stays() && !self.is_held_here(it, act);

@@ -174,13 +174,8 @@ fn is_about_made(tree: &Tree, call: ExprId) -> bool {
         .is_some_and(|local| is_made_here(tree, local))
 }
 
-pub(super) fn is_release(name: &str) -> bool {
+fn is_release(name: &str) -> bool {
     matches!(name, "Py_DECREF" | "Py_XDECREF" | "Py_CLEAR" | "Py_DecRef")
-}
-
-/// Whether a function frees memory, as its name says.
-pub(super) fn frees(name: &str) -> bool {
-    name.to_ascii_lowercase().contains("free")
 }
 
 /// Whether a variable is one of the function's that gets what it makes.
@@ -248,7 +243,7 @@ fn makes(tree: &Tree, value: ExprId) -> bool {
 }
 
 /// Whether a function of Python ends what another one began.
-pub(super) fn ends(name: &str) -> bool {
+fn ends(name: &str) -> bool {
     const WORDS: [&str; 13] = [
         "Free", "Release", "release", "Del", "Leave", "Exit", "End", "Restore", "Reset", "Enable",
         "Discard", "Unlock", "Pop",
@@ -257,7 +252,7 @@ pub(super) fn ends(name: &str) -> bool {
 }
 
 /// Whether a function of Python gives back an exception that the code had taken away for a while.
-pub(super) fn sets_back_exception(name: &str) -> bool {
+fn sets_back_exception(name: &str) -> bool {
     matches!(
         name,
         "PyErr_Restore"
@@ -314,7 +309,7 @@ fn writes_elsewhere(original: &Original<'_>, tree: &Tree, call: ExprId, name: &s
 }
 
 /// Whether the name of a function says that it ends something.
-pub(super) fn says_end(name: &str) -> bool {
+fn says_end(name: &str) -> bool {
     const ENDS: [&str; 21] = [
         "free",
         "clear",
