@@ -483,7 +483,7 @@ fn what_an_exception_carries() {
     let sample = |made: &str| {
         all(&format!(
             "
-#define PyFrame_New(...) ({{ void *res = NULL; if (is_wanted()) res = PyFrame_New(__VA_ARGS__); res; }})
+#define PyFrame_New(...) ({{ void *res = NULL; if (wanted) res = PyFrame_New(__VA_ARGS__); res; }})
 static Foo *error_from(Foo *self, int code) {{
     Foo *error = {made};
     if (!error)
@@ -500,8 +500,6 @@ static void raise_code(Foo *self, int code) {{
 }}
 static PyObject *f(Foo *self, PyObject *list) {{
     PyObject *item, *res;
-    if (self->code == 7)
-        return NULL;
     item = PyList_GET_ITEM(list, 0);
     res = PyObject_Str(item);
     if (res == NULL) {{
@@ -542,10 +540,9 @@ fn nothing_is_left_out() {
          ((Foo *)self)->busy = 0;",
         // It only tells of the error.
         "PyObject *item = PyList_GET_ITEM(list, i);
-         if (PyObject_SetItem(dict, key, item) < 0) { log_it(self, \"no item\"); return NULL; }",
-        // It only says where the error came by.
-        "PyObject *item = PyList_GET_ITEM(list, i);
-         if (PyObject_SetItem(dict, key, item) < 0) { AddTraceBackHere(1, self); return NULL; }",
+         if (PyObject_SetItem(dict, key, item) < 0) {
+             fprintf(stderr, \"no item\"); PyErr_Format(PyExc_ValueError, \"%R\", self); return NULL;
+         }",
         // It speaks of the item.
         "PyObject *item = PyList_GET_ITEM(list, i);
          if (PyObject_SetItem(dict, key, item) < 0) { forget(self, item); return NULL; }",
@@ -795,7 +792,7 @@ fn memory_that_is_gone() {
     review in `f`, `self->data = fresh` (line 9) need not be done where the item is not there any more
     review in `f`, `table = fresh` (line 9) need not be done where the item is not there any more
     review in `f`, `self->seen = Py_NewRef(made)` (line 9) need not be done where the item is not there any more
-    review in `f`, `realloc(self->data, n / 2)` (line 9) need not be done where the item is not there any more; in `f`, `self->data = realloc(self->data, n / 2)` (line 9) need not be done where the item is not there any more
+    review in `f`, `self->data = realloc(self->data, n / 2)` (line 9) need not be done where the item is not there any more
     review in `f`, `self->seen = Py_NewRef(made)` (line 9) need not be done where the item is not there any more
     ");
 }

@@ -8,6 +8,7 @@
 //! fd = open_it();                               /* `fd`, which is to be closed */
 //! ```
 
+mod held;
 mod look;
 mod own;
 
@@ -132,6 +133,12 @@ impl Lasting {
     #[must_use]
     pub fn puts_object(&self) -> bool {
         self.holds
+    }
+
+    /// Whether it is up to the code of others what it changes.
+    #[must_use]
+    pub fn runs_code(&self) -> bool {
+        self.is_code
     }
 
     /// Whether it puts memory into what only the function knows.

@@ -16,16 +16,13 @@
 
 mod acts;
 mod answer;
-mod begun;
 mod lost;
-mod memory;
-mod obligations;
 mod outputs;
+mod owed;
 mod precedent;
 mod spelling;
 mod staying;
 mod stored;
-mod telling;
 mod unset;
 mod values;
 mod ways;
@@ -117,38 +114,6 @@ fn asked(tree: &Tree, acts: &[Act], exits: &[Exit]) -> FxHashMap<StmtId, Vec<usi
 }
 
 impl View<'_> {
-    /// What `exit` leaves out of what has to be done there.
-    fn left_out(&self, exit: &Exit) -> Vec<&Act> {
-        let done = self.done_from(exit.start, exit.from);
-        let next = self.next(exit);
-        let mut found: Vec<&Act> = Vec::new();
-        for act in self
-            .acts
-            .iter()
-            .filter(|act| act.may_undo || act.is_looked_at)
-        {
-            let is_known = done.contains(&act.key) || found.iter().any(|it| it.key == act.key);
-            if is_known || self.speaks_of_result(act, exit) {
-                continue;
-            }
-            let in_next = || {
-                let mut next = next.iter();
-                act.may_undo
-                    && next.any(|other| self.does(other, act, exit))
-                    && self.is_due(act, exit)
-            };
-            if in_next() {
-                found.push(act);
-            }
-        }
-        for act in self.obligations(exit) {
-            if found.iter().all(|it| it.key != act.key) {
-                found.push(act);
-            }
-        }
-        found
-    }
-
     /// Whether `other` does `act` before it comes to `exit` again.
     fn does(&self, other: &Exit, act: &Act, exit: &Exit) -> bool {
         let within = self.tree.stmt(other.then).range;
@@ -294,7 +259,7 @@ impl View<'_> {
         let name = &self.changed.function.name;
         let mistaken = answer::mistaken(self.changed, exit.jump);
         let mistaken = mistaken.or_else(|| self.hidden(exit));
-        let left_out = self.left_out(exit).into_iter();
+        let left_out = self.owed(exit).into_iter();
         let left_out = left_out.map(|act| {
             let act = self.told(act.expr);
             format!("in `{name}`, {act} need not be done where the item is not there any more")
@@ -309,17 +274,16 @@ impl View<'_> {
                 "in `{name}`, what {act} sets need not be set where the item is not there any more"
             )
         });
-        let lost = self.lost(exit).map(|store| {
-            let store = self.told(store);
-            format!("in `{name}`, what {store} holds need not be freed where the item is not there any more")
-        });
-        let stored = uncounted.into_iter().chain(unset).chain(lost);
+        let stored = uncounted.into_iter().chain(unset);
         let mut claims: Vec<String> = left_out.chain(stored).collect();
         if claims.is_empty()
             && let Some(act) = self.without_precedent(exit)
         {
-            let act = self.told(act.expr);
-            claims.push(precedent::may_stay(name, &act));
+            let told = self.told(act.expr);
+            claims.push(match self.loses(act, exit) {
+                true => format!("in `{name}`, what {told} holds need not be freed where the item is not there any more"),
+                false => precedent::may_stay(name, &told),
+            });
         }
         claims.extend(mistaken);
         claims

@@ -138,7 +138,7 @@ impl View<'_> {
     /// if (err)                                  /* nothing has begun */
     ///     return NULL;
     /// ```
-    fn is_beside(&self, change: &Act, old: &Exit, all: &[Point]) -> bool {
+    pub(super) fn is_beside(&self, change: &Act, old: &Exit, all: &[Point]) -> bool {
         let others: Vec<Point> = all
             .iter()
             .copied()
@@ -162,8 +162,13 @@ impl View<'_> {
         let mut open = parts
             .iter()
             .filter(|(_, part)| !known.iter().any(|call| call.contains(part.range)));
-        !self.asks_for(change, old)
+        // `*out = malloc(n); if (!*out) return -1;`
+        let place = self.tree.changed(change.expr);
+        let place = place.map(|place| self.spelling(place));
+        let is_place = |expr: ExprId| place.is_some_and(|it| it == self.spelling(expr));
+        !within.contains(self.tree.expr(change.expr).range)
             && open.all(|(expr, part)| match &part.kind {
+                _ if is_place(*expr) => false,
                 ExprKind::Call { .. } => self.tree.called(*expr) != Some("PyErr_Occurred"),
                 ExprKind::Member { .. } | ExprKind::Index { .. } => false,
                 ExprKind::Name(Name::Local(local)) => !told.contains(local),
@@ -189,7 +194,7 @@ impl View<'_> {
     }
 
     /// These variables, those that get what `call` gives, and those that are made of them.
-    fn made_of(&self, mut found: Vec<LocalId>, call: Option<ExprId>) -> Vec<LocalId> {
+    pub(super) fn made_of(&self, mut found: Vec<LocalId>, call: Option<ExprId>) -> Vec<LocalId> {
         let tree = self.tree;
         loop {
             let is_made = |value: ExprId| {
@@ -249,9 +254,8 @@ impl View<'_> {
         let own = self.done_from(exit.start, exit.from);
         let reach = Reach::new(self.cfg, old.start, &[exit.from]);
         let about: Vec<LocalId> = [old.tested(self.tree), exit.tested(self.tree)].concat();
-        let tells = |act: &Act| !act.writes && !act.may_undo && !act.is_looked_at;
         let mut more = changes.iter().filter(|act| reach.contains(act.point));
-        more.all(|act| own.contains(&act.key) || self.works_on(act, &about) || tells(act))
+        more.all(|act| own.contains(&act.key) || self.works_on(act, &about))
             && self.releases_no_more(old, exit, &about)
     }
 
@@ -312,7 +316,7 @@ impl View<'_> {
     }
 
     /// The steps that may give a variable something that is not `NULL`.
-    fn given_to(&self, local: LocalId) -> Vec<Point> {
+    pub(super) fn given_to(&self, local: LocalId) -> Vec<Point> {
         let set = self
             .cfg
             .steps()
