@@ -39,7 +39,8 @@ static int f(PyObject *list, PyObject *key, Out *out, PyObject **one, int *fd, c
 
 fn asks(gives: &str) -> String {
     format!(
-        "review in `f`, what {gives} (line 18) gives the caller is released where the function fails"
+        "review in `f`, what {gives} (line 18) did may stay where the function leaves here: it had no \
+         way out in that state"
     )
 }
 

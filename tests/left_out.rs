@@ -196,8 +196,8 @@ static void fill(PyObject *list, struct numbers *out, int kind)
 
 #[test]
 fn what_counts_the_elements_of_a_loop() {
-    insta::assert_snapshot!(counted("out->count = n;", "out->count"), @"review in `fill`, nobody reads as much as `out->count = n` (line 5) tells where the item is not there any more");
-    insta::assert_snapshot!(counted("out->count = n;", "n"), @"review in `fill`, nobody reads as much as `out->count = n` (line 5) tells where the item is not there any more");
+    insta::assert_snapshot!(counted("out->count = n;", "out->count"), @"review in `fill`, what `out->count = n` (line 5) did may stay where the function leaves here: it had no way out in that state");
+    insta::assert_snapshot!(counted("out->count = n;", "n"), @"review in `fill`, what `out->count = n` (line 5) did may stay where the function leaves here: it had no way out in that state");
     assert!(asks_for_state_only(&counted("out->kind = kind;", "n")));
 }
 
@@ -296,7 +296,7 @@ static int load(PyObject *list, double **result) {
     return 0;
 }
 "#
-    ), @"review in `load`, what `*result = values` (line 9) gives the caller is released where the function fails");
+    ), @"review in `load`, what `*result = values` (line 9) did may stay where the function leaves here: it had no way out in that state");
 }
 
 #[test]
@@ -483,7 +483,7 @@ fn what_an_exception_carries() {
     let sample = |made: &str| {
         all(&format!(
             "
-#define PyFrame_New(...) ({{ void *res = NULL; if (is_wanted()) res = PyFrame_New(__VA_ARGS__); res; }})
+#define PyFrame_New(...) ({{ void *res = NULL; if (wanted) res = PyFrame_New(__VA_ARGS__); res; }})
 static Foo *error_from(Foo *self, int code) {{
     Foo *error = {made};
     if (!error)
@@ -500,8 +500,6 @@ static void raise_code(Foo *self, int code) {{
 }}
 static PyObject *f(Foo *self, PyObject *list) {{
     PyObject *item, *res;
-    if (self->code == 7)
-        return NULL;
     item = PyList_GET_ITEM(list, 0);
     res = PyObject_Str(item);
     if (res == NULL) {{
@@ -542,10 +540,9 @@ fn nothing_is_left_out() {
          ((Foo *)self)->busy = 0;",
         // It only tells of the error.
         "PyObject *item = PyList_GET_ITEM(list, i);
-         if (PyObject_SetItem(dict, key, item) < 0) { log_it(self, \"no item\"); return NULL; }",
-        // It only says where the error came by.
-        "PyObject *item = PyList_GET_ITEM(list, i);
-         if (PyObject_SetItem(dict, key, item) < 0) { AddTraceBackHere(1, self); return NULL; }",
+         if (PyObject_SetItem(dict, key, item) < 0) {
+             fprintf(stderr, \"no item\"); PyErr_Format(PyExc_ValueError, \"%R\", self); return NULL;
+         }",
         // It speaks of the item.
         "PyObject *item = PyList_GET_ITEM(list, i);
          if (PyObject_SetItem(dict, key, item) < 0) { forget(self, item); return NULL; }",
@@ -747,12 +744,12 @@ fn memory_that_moved() {
         review in `fill`, what `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) did may stay where the function leaves here: it had no way out in that state
         review in `fill`, what `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) did may stay where the function leaves here: it had no way out in that state
         review in `fill`, what `set_data(self->stream, self->data)` (line 10) did may stay where the function leaves here: it had no way out in that state
-        review in `fill`, `self->stream->data = self->data` (line 13) need not be done where the item is not there any more
+        review in `fill`, what `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) did may stay where the function leaves here: it had no way out in that state
         review in `fill`, `library_set_data(self->stream, self->data)` (line 13) need not be done where the item is not there any more
-        review in `fill`, `set_data(s, self->data)` (line 13) need not be done where the item is not there any more
-        review in `fill`, `set_data(self->stream, self->data)` (line 13) need not be done where the item is not there any more
+        review in `fill`, what `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) did may stay where the function leaves here: it had no way out in that state
+        review in `fill`, what `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) did may stay where the function leaves here: it had no way out in that state
         review in `fill`, `set_size(self->stream, self->size)` (line 13) need not be done where the item is not there any more
-        review in `fill`, `self->used = self->size` (line 13) need not be done where the item is not there any more
+        review in `fill`, what `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) did may stay where the function leaves here: it had no way out in that state
         review in `fill`, `self->used = self->size` (line 13) need not be done where the item is not there any more
         review in `fill`, what `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) did may stay where the function leaves here: it had no way out in that state
         ");
@@ -862,14 +859,14 @@ fn an_object_that_is_not_whole() {
             "PyObject *load(Rows *it) { return fill(it, it->list); }\nstatic PyMethodDef",
         ),
     ];
-    insta::assert_snapshot!(asked.join("\n"), @"
-    review in `fill`, `self->size = self->count` (line 21) need not be done where the item is not there any more; in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails
+    insta::assert_snapshot!(asked.join("\n"), @r#"
+    review in `fill`, what `self->rows = realloc(self->rows, self->count * sizeof(double *))` (line 15) did may stay where the function leaves here: it had no way out in that state
     review in `fill`, `settle(self)` (line 21) need not be done where the item is not there any more
-    review in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails
-    review in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails
-    review in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 16) gives the caller is released where the function fails
-    review in `fill`, what `self->rows[i] = malloc(sizeof(double))` (line 17) gives the caller is released where the function fails
-    ");
+    review in `fill`, what `self->rows[i] = malloc(8)` (line 18) did may stay where the function leaves here: it had no way out in that state
+    review in `fill`, what `self->texts[i] = strdup("")` (line 19) did may stay where the function leaves here: it had no way out in that state
+    review in `fill`, what `self->rows = realloc(self->rows, self->count * sizeof(double *))` (line 14) did may stay where the function leaves here: it had no way out in that state
+    review in `fill`, what `self->rows = realloc(self->rows, self->count * sizeof(double *))` (line 15) did may stay where the function leaves here: it had no way out in that state
+    "#);
 }
 
 /// Exits behind `current = made`, where `old` has what was there.
@@ -888,9 +885,9 @@ fn taken_out(made: &str, end: &str) -> String {
 
 #[test]
 fn what_is_taken_out_of_its_place() {
-    insta::assert_snapshot!(taken_out("NULL", "Py_XDECREF(old);"), @"review in `f`, what `current = NULL` (line 7) takes out of its place need not be released or put back where the item is not there any more");
-    insta::assert_snapshot!(taken_out("Py_NewRef(list)", "Py_SETREF(current, old);"), @"review in `f`, `Py_SETREF(current, old)` (line 9) need not be done where the item is not there any more; in `f`, what `current = Py_NewRef(list)` (line 7) takes out of its place need not be released or put back where the item is not there any more");
-    insta::assert_snapshot!(taken_out("NULL", "if (number < 0) return old; Py_DECREF(old);"), @"review in `f`, what `current = NULL` (line 7) takes out of its place need not be released or put back where the item is not there any more");
+    insta::assert_snapshot!(taken_out("NULL", "Py_XDECREF(old);"), @"review in `f`, what `current = NULL` (line 7) did may stay where the function leaves here: it had no way out in that state");
+    insta::assert_snapshot!(taken_out("Py_NewRef(list)", "Py_SETREF(current, old);"), @"review in `f`, `Py_SETREF(current, old)` (line 9) need not be done where the item is not there any more");
+    insta::assert_snapshot!(taken_out("NULL", "if (number < 0) return old; Py_DECREF(old);"), @"review in `f`, what `current = NULL` (line 7) did may stay where the function leaves here: it had no way out in that state");
 }
 
 #[test]

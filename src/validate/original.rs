@@ -79,17 +79,6 @@ impl<'a> Original<'a> {
             .get_or_init(|| called_under_lock(self.program))
     }
 
-    /// The functions of the package that run where an object of a type of it ends.
-    pub(super) fn destructors(&self) -> impl Iterator<Item = &'a Function> {
-        let roles = self.roles();
-        let functions = self.program.functions();
-        let ends = functions.filter(|(item, function)| {
-            let mut roles = roles.of(item, function);
-            roles.any(Role::is_destructor)
-        });
-        ends.map(|(_, function)| function)
-    }
-
     fn roles(&self) -> &Roles {
         self.roles.get_or_init(|| Roles::new(self.program))
     }

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Count, Lasting, Place};
-use crate::ast::{
-    BinaryOp, ExprId, ExprKind, Function, Init, LocalDecl, LocalId, Name, Tree, UnaryOp,
-};
+use super::{Count, Lasting, Place, own};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Function, LocalId, Name, Tree, UnaryOp};
 use crate::capi::{self, Acts, Gives, OutKind, Returns, Stored};
 use crate::program::{ItemId, Program};
 
@@ -26,14 +24,24 @@ impl Look<'_> {
         let found = match tree.callee_name(*callee) {
             Some(name) if is_plain_count(name) => self.counted(args, depth),
             Some(name) => self.call(name, args, depth),
+            // `type->tp_alloc(type, 0)`
+            None if self.makes_object(*callee) => Vec::new(),
             // `table[2].begin()` may be about all that there is.
             None => self.acts(Acts::UNKNOWN, args, depth),
         };
         distinct(found.into_iter().filter_map(|it| self.outliving(it)))
     }
 
+    /// Whether what is called is a slot that makes an object, and does nothing else.
+    fn makes_object(&self, callee: ExprId) -> bool {
+        match &self.tree.expr(callee).kind {
+            ExprKind::Member { field, .. } => own::is_object(field),
+            _ => false,
+        }
+    }
+
     /// What an assignment or a step sets.
-    fn written(&self, expr: ExprId, place: ExprId, depth: usize) -> Vec<Lasting> {
+    pub(super) fn written(&self, expr: ExprId, place: ExprId, depth: usize) -> Vec<Lasting> {
         let tree = self.tree;
         let is_own = |local: LocalId| tree.local(local).is_automatic();
         if tree.as_local(place).is_some_and(is_own) {
@@ -43,6 +51,7 @@ impl Look<'_> {
             ExprKind::Assign { op, rhs, .. } => (op, Some(tree.without_casts(rhs))),
             _ => (None, None),
         };
+        let is_element = matches!(tree.expr(place).kind, ExprKind::Index { .. });
         let places = self.places(place, depth).into_iter();
         let written = places.map(|place| Lasting {
             place: Some(place),
@@ -52,6 +61,8 @@ impl Look<'_> {
             is_deep: value
                 .is_some_and(|value| self.is_whole(value) || depth > 0 && self.gives_filled(value)),
             holds: value.is_some_and(|value| self.is_held(value, depth)),
+            is_memory: value.is_some_and(|value| self.is_memory(value, depth)),
+            is_behind: is_element,
             ..Lasting::ELSEWHERE
         });
         written.filter_map(|it| self.outliving(it)).collect()
@@ -65,103 +76,15 @@ impl Look<'_> {
         })
     }
 
-    /// Whether a value is an object, or something of a call that is to be closed.
-    fn is_held(&self, value: ExprId, depth: usize) -> bool {
-        let local = self.tree.as_local(value);
-        let is_object = |local| self.tree.local(local).ty.is_py_object_pointer();
-        let opens = |name: &str| {
-            let is_own = self.program.functions_named(name).next().is_some();
-            !is_own && capi::acts(name).is_some_and(|acts| acts.opens)
-        };
-        let gives =
-            |value: ExprId| self.gives_object(value) || self.tree.called(value).is_some_and(opens);
-        let mut stores = self.tree.stores();
-        local.is_some_and(is_object)
-            || gives(value)
-            || depth > 0 && self.gives_filled(value)
-            || stores
-                .any(|(given, value)| Some(given) == local && gives(self.tree.without_casts(value)))
-    }
-
-    /// Whether a call gives a reference.
-    pub(super) fn gives_object(&self, call: ExprId) -> bool {
-        self.tree.called(call).is_some_and(|name| {
-            let is_new = capi::effects(name).is_some_and(|it| it.returns == Returns::New);
-            let mut own = self.program.functions_named(name);
-            is_new || own.any(|(_, function)| function.ret.is_py_object_pointer())
-        })
-    }
-
-    /// What gets the value of `call`: a variable, or a part of one that it begins with.
-    pub(super) fn opened(&self, call: ExprId) -> Option<Lasting> {
-        let tree = self.tree;
-        let mut stores = tree.stores();
-        let stored = stores.find(|(_, value)| tree.without_casts(*value) == call);
-        let begun = |local: LocalId| Lasting {
-            place: Some(Place::of(Name::Local(local))),
-            is_deep: true,
-            is_plain: true,
-            holds: true,
-            is_own: true,
-            ..Lasting::ELSEWHERE
-        };
-        if let Some((local, _)) = stored {
-            if self.gives_filled(call) {
-                return Some(begun(local));
-            }
-            let is_object = tree.local(local).ty.is_py_object_pointer();
-            let is_followed = is_object && self.gives_object(call) && !self.is_of_code(call);
-            return (!is_followed).then(|| Lasting {
-                place: Some(Place::of(Name::Local(local))),
-                opens: is_object,
-                ..Lasting::ELSEWHERE
-            });
-        }
-        let range = tree.expr(call).range;
-        let begins = |decl: &&LocalDecl| match &decl.init {
-            Some(Init::List(list)) => list.range.contains(range),
-            _ => false,
-        };
-        let decl = tree.declarations().find(begins)?;
-        Some(begun(decl.local))
-    }
-
-    /// Whether a call gives a struct in which a function of the package has put an object or a handle:
-    /// `Pair pair = pair_of(d);`.
-    pub(super) fn gives_filled(&self, call: ExprId) -> bool {
-        let fills = |function: &Function| {
-            let ret = &function.ret;
-            let is_struct = !ret.is_number() && ret.pointee().is_none();
-            let look = Look {
-                program: self.program,
-                tree: &function.tree,
-            };
-            let mut exprs = function.tree.expr_ids();
-            is_struct && exprs.any(|expr| look.fills_own(expr))
-        };
-        self.tree.called(call).is_some_and(|name| {
-            let mut own = self.program.functions_named(name);
-            own.any(|(_, function)| fills(function))
-        })
-    }
-
-    /// Whether an assignment puts an object or a handle into a variable of the function.
-    fn fills_own(&self, expr: ExprId) -> bool {
-        let place = self.tree.changed(expr);
-        let written = place.map(|place| self.written(expr, place, 0));
-        let mut written = written.into_iter().flatten();
-        written.any(|it| it.holds && it.is_own)
-    }
-
-    /// Whether the code of others makes what a call gives.
-    fn is_of_code(&self, call: ExprId) -> bool {
-        let acts = self.tree.called(call).and_then(capi::acts);
-        acts.is_some_and(|acts| acts.runs_code())
-    }
-
     fn counted(&self, args: &[ExprId], depth: usize) -> Vec<Lasting> {
         let places = args.first().map(|&arg| self.places(arg, depth));
-        let counted = places.into_iter().flatten().map(|place| Lasting {
+        // Nobody waits for `Py_None` to be released.
+        let is_own = |place: &Place| match &place.root {
+            Name::Global(name) => !name.starts_with("Py") || !place.fields.is_empty(),
+            Name::Local(_) => true,
+        };
+        let places = places.into_iter().flatten().filter(is_own);
+        let counted = places.map(|place| Lasting {
             place: Some(place),
             counts: Count::Here,
             ..Lasting::ELSEWHERE
@@ -224,7 +147,16 @@ impl Look<'_> {
             program: self.program,
             tree: &function.tree,
         };
+        // `PyErr_Fetch` and `PyErr_Restore`: the exception that is pending stays as it was.
+        let mut calls = function.tree.calls().map(|(_, name)| name);
+        let mut others = function.tree.calls().map(|(_, name)| name);
+        let is_put_back = calls.any(capi::takes_exception) && others.any(capi::restores_exception);
+        let moves = |inner: ExprId| {
+            let name = function.tree.called(inner);
+            name.is_some_and(|it| capi::takes_exception(it) || capi::restores_exception(it))
+        };
         let exprs = function.tree.expr_ids();
+        let exprs = exprs.filter(|&inner| !(is_put_back && moves(inner)));
         let all = exprs.flat_map(|inner| look.at(inner, depth));
         let is_seen = |it: &Lasting| match &it.place {
             Some(Place {
@@ -365,6 +297,9 @@ impl Look<'_> {
                 let effects = capi::effects(name);
                 if args.is_empty() && effects.is_some_and(|it| it.returns == Returns::Borrowed) {
                     return vec![Place::of(Name::Global(name.into()))];
+                }
+                if let (Some(capi::Counts::Copy), [object]) = (capi::counts(name), &args[..]) {
+                    return self.places(*object, depth);
                 }
                 let mut places = match (capi::writes(name).map(|it| it.gives), &args[..]) {
                     (Some(Gives::Shared), [first, ..]) => self.places(*first, depth),

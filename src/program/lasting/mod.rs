@@ -8,6 +8,7 @@
 //! fd = open_it();                               /* `fd`, which is to be closed */
 //! ```
 
+mod held;
 mod look;
 mod own;
 
@@ -56,8 +57,12 @@ pub struct Lasting {
     is_code: bool,
     /// Whether it puts an object or a handle there.
     holds: bool,
+    /// Whether what it puts there is memory that is to be freed.
+    is_memory: bool,
     /// Whether the place is a part of a variable of the function: what it holds is lost with it.
     is_own: bool,
+    /// Whether it is that by a pointer, or an element: one of many.
+    is_behind: bool,
     /// Whether it only counts the object there.
     counts: Count,
     /// Whether it is an object that is given, and not changed; without a place: whether the value of
@@ -73,7 +78,9 @@ impl Lasting {
         is_plain: false,
         is_code: false,
         holds: false,
+        is_memory: false,
         is_own: false,
+        is_behind: false,
         counts: Count::No,
         opens: false,
     };
@@ -104,7 +111,9 @@ impl Lasting {
     fn goes_with(&self, other: &Self) -> bool {
         let is_count = other.counts != Count::No;
         match self.counts {
-            Count::No if self.is_own => is_count || !other.is_plain,
+            Count::No if self.is_own => {
+                is_count || !other.is_plain && (!self.is_behind || self.is_memory)
+            }
             Count::No => !is_count || self.holds,
             Count::Here => other.holds || other.counts == Count::Inside,
             Count::Inside => other.holds || is_count,
@@ -124,6 +133,24 @@ impl Lasting {
     #[must_use]
     pub fn puts_object(&self) -> bool {
         self.holds
+    }
+
+    /// Whether it is up to the code of others what it changes.
+    #[must_use]
+    pub fn runs_code(&self) -> bool {
+        self.is_code
+    }
+
+    /// Whether it puts memory into what only the function knows.
+    #[must_use]
+    pub fn is_kept_here(&self) -> bool {
+        self.is_own && self.is_memory
+    }
+
+    /// The last field of the place.
+    #[must_use]
+    pub fn field(&self) -> Option<&str> {
+        self.place.as_ref()?.fields.last().map(|it| &**it)
     }
 
     /// Whether it is more than a reference, which is followed elsewhere, or the doing of the code of

@@ -2,7 +2,7 @@
 
 use super::look::Look;
 use super::{Lasting, Place};
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name};
+use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, TypeKind};
 use crate::capi::{self, Gives, Returns};
 
 /// How many variables a place in memory goes through.
@@ -14,22 +14,27 @@ impl Look<'_> {
     pub(super) fn outliving(&self, it: Lasting) -> Option<Lasting> {
         let Some(Place {
             root: Name::Local(local),
+            ref fields,
             ..
         }) = it.place
         else {
             return Some(it);
         };
+        let is_element = it.is_behind && fields.is_empty();
         let variable = self.tree.local(local);
-        let is_pointer = variable.is_param || variable.ty.pointee().is_some();
-        let is_by_value = variable.is_automatic() && !is_pointer;
+        let is_by_value = variable.is_automatic()
+            && !variable.is_param
+            && !matches!(variable.ty.kind, TypeKind::Pointer(_));
         let is_own = is_by_value || self.gets_only(local, is_memory, MAX_COPIES);
-        if self.gets_only(local, is_object, 0)
-            || it.is_plain && is_own && !(it.holds && is_by_value)
-        {
+        if self.gets_only(local, is_object, 0) || it.is_plain && is_own && !it.holds {
             return None;
         }
         let is_own = it.is_plain && is_own;
-        Some(Lasting { is_own, ..it })
+        Some(Lasting {
+            is_own,
+            is_behind: is_element || !is_by_value,
+            ..it
+        })
     }
 
     /// Whether a variable gets nothing but what calls of such functions give, which nobody else
@@ -46,12 +51,20 @@ impl Look<'_> {
                 ExprKind::Member { field, .. } => is_one(field),
                 _ => tree.callee_name(*callee).is_some_and(is_one),
             },
+            // `end = text + 8`
+            ExprKind::Name(Name::Local(other)) if self.is_array(*other) => true,
             ExprKind::Name(Name::Local(other)) => {
                 copies > 0 && self.gets_only(*other, is_one, copies - 1)
             }
             _ => false,
         };
         !tree.local(local).is_param && values.peek().is_some() && values.all(is_new)
+    }
+
+    fn is_array(&self, local: LocalId) -> bool {
+        let variable = self.tree.local(local);
+        let is_own = variable.is_automatic() && !variable.is_param;
+        is_own && matches!(variable.ty.kind, TypeKind::Array(..))
     }
 
     /// The pointer that `p + n - m` starts from.
@@ -72,7 +85,7 @@ impl Look<'_> {
 }
 
 /// `PyObject_New`, `type->tp_alloc(type, 0)`: what is done to the object ends with it.
-fn is_object(name: &str) -> bool {
+pub(super) fn is_object(name: &str) -> bool {
     let is_new = capi::effects(name).is_some_and(|it| it.returns == Returns::New);
     name == "tp_alloc" || is_new && is_memory(name)
 }

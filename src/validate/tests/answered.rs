@@ -22,6 +22,7 @@ static int f(PyObject *l) {
     };
     assert_eq!(with(""), [""; 0]);
     let doubted = [
+        "unknown: in `f`, `fail(l, \"none\")` (line 4) need not be done where the item is not there any more",
         "unknown: what `f` does where `v` is `NULL` need not be done where the item is not there any more",
     ];
     assert_eq!(with("if (v == NULL) return -1;"), doubted);

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::super::changed::Changed;
-use super::telling::{is_made_here, only_tells};
 
 use crate::ast::{
     BinaryOp, ExprId, ExprKind, LocalId, Name, Nesting, StmtId, StmtKind, Tree, TypeKind, UnaryOp,
@@ -25,11 +24,7 @@ pub(super) struct Act {
     pub(super) places: Vec<ExprId>,
     /// Whether it is a write.
     pub(super) writes: bool,
-    /// Whether it may undo something: nothing looks at the result of the call, which does more than
-    /// to tell of an error.
-    pub(super) may_undo: bool,
-    /// Whether it is a call that does more than to tell of an error, and something looks at its
-    /// result: `if (PyDict_DelItem(memo, id) < 0)`.
+    /// Whether something looks at the result of the call: `if (PyDict_DelItem(memo, id) < 0)`.
     pub(super) is_looked_at: bool,
 }
 
@@ -73,10 +68,6 @@ pub(super) fn acts(
                 key: keys.of(format!("= {}", words(place))),
                 places: Vec::new(),
                 writes: true,
-                may_undo: !(!is_outside(tree, place) && !is_errno(tree, place)
-                    || is_own_memory(tree, place)
-                    || is_of_own_object(tree, place)
-                    || clears_errno(tree, expr)),
                 is_looked_at: false,
             });
         }
@@ -88,7 +79,6 @@ pub(super) fn acts(
         if is_new && tree.called(expr).is_some_and(moves_exception) {
             return None;
         }
-        let acts = !only_tells(changed.original, tree, expr, 0) && !is_count(tree, expr);
         Some(Act {
             expr,
             stmt,
@@ -99,8 +89,7 @@ pub(super) fn acts(
             }),
             places: places(changed, expr),
             writes: false,
-            may_undo: acts && ignored.contains(&expr),
-            is_looked_at: acts && !ignored.contains(&expr),
+            is_looked_at: !ignored.contains(&expr),
         })
     };
     tree.expr_ids().filter_map(act).collect()
@@ -178,41 +167,9 @@ fn without_numbers(call: &str) -> String {
     words.collect::<Vec<&str>>().join(" ")
 }
 
-/// Whether a place is a field of an object that the function made: `iter->index++`.
-fn is_of_own_object(tree: &Tree, place: ExprId) -> bool {
-    match tree.expr(place).kind {
-        ExprKind::Member { base, .. } => {
-            let base = tree.without_casts(base);
-            let local = tree.as_local(base);
-            local.map_or_else(|| is_of_own_object(tree, base), |it| is_made_here(tree, it))
-        }
-        _ => false,
-    }
-}
-
-/// Whether a place is an element of memory that the function made: its exits release that.
-fn is_own_memory(tree: &Tree, place: ExprId) -> bool {
-    let pointer = match tree.expr(place).kind {
-        ExprKind::Index { base, .. } => base,
-        ExprKind::Unary { operand, .. } => operand,
-        _ => return false,
-    };
-    let made = |local: LocalId| {
-        let mut stores = tree.stores().filter(|(given, _)| *given == local);
-        stores.any(|(_, value)| {
-            matches!(
-                tree.expr(tree.without_casts(value)).kind,
-                ExprKind::Call { .. }
-            )
-        })
-    };
-    let mut roots = roots(tree, pointer).into_iter();
-    roots.any(|root| tree.as_local(pointer) == Some(root) && made(root))
-}
-
 /// The calls whose results nothing looks at: `end(x);`, `(void)end(x);`, `Py_XDECREF(end(x));`,
 /// `return end(x), NULL;`; and those that may give the error: `return end(x);`.
-pub(super) fn ignored(tree: &Tree) -> Vec<ExprId> {
+fn ignored(tree: &Tree) -> Vec<ExprId> {
     let whole = tree.stmts.iter().filter_map(|stmt| match stmt.kind {
         StmtKind::Expr(expr) => Some(expr),
         StmtKind::Return(value) => value.filter(|&value| may_end(tree, value)),
@@ -261,9 +218,10 @@ fn stores(cfg: &Cfg) -> BTreeMap<ExprId, Point> {
     stores.collect()
 }
 
-/// Whether a place may hold what is to be closed or released: `session.fd`, but no variable.
+/// Whether a place may hold what is to be closed or released: `session.fd`, `names[i]`, but no variable.
 fn is_kept(tree: &Tree, place: ExprId) -> bool {
-    matches!(tree.expr(place).kind, ExprKind::Member { .. }) || is_outside(tree, place)
+    let kind = &tree.expr(place).kind;
+    matches!(kind, ExprKind::Member { .. } | ExprKind::Index { .. }) || is_outside(tree, place)
 }
 
 /// Whether a place outlives the function, or is reached through a pointer.
@@ -294,7 +252,7 @@ pub(super) fn sets_errno(tree: &Tree, expr: ExprId) -> bool {
 }
 
 /// `errno = 0`
-fn clears_errno(tree: &Tree, expr: ExprId) -> bool {
+pub(super) fn clears_errno(tree: &Tree, expr: ExprId) -> bool {
     matches!(tree.expr(expr).kind, ExprKind::Assign { lhs, rhs, .. }
         if is_errno(tree, lhs) && is_constant(tree, rhs))
 }

@@ -92,6 +92,16 @@ impl View<'_> {
         })
     }
 
+    /// Whether an exit leaves nothing of the exception for the callers.
+    fn drops_error(&self, exit: &Exit) -> bool {
+        let within = self.tree.stmt(exit.then).range;
+        let mut calls = self.tree.calls();
+        calls.any(|(call, name)| {
+            within.contains(self.tree.expr(call).range)
+                && matches!(name, "PyErr_WriteUnraisable" | "PyErr_Clear")
+        })
+    }
+
     /// What has to hold for a number to be an error in a function that returns no other constant.
     fn taken_for_none(&self, number: i64) -> Option<String> {
         let tree = self.tree;

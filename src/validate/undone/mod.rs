@@ -15,27 +15,17 @@
 //! come next do, and what all ways out do, of what had begun by then.
 
 mod acts;
-mod aliased;
 mod answer;
-mod begun;
-mod counted;
-mod given;
-mod handed;
 mod lost;
-mod memory;
-mod moved;
-mod obligations;
 mod outputs;
+mod owed;
 mod precedent;
 mod spelling;
 mod staying;
 mod stored;
-mod taken_out;
-mod telling;
 mod unset;
 mod values;
 mod ways;
-mod whole;
 
 use std::cell::OnceCell;
 
@@ -75,7 +65,6 @@ pub(super) fn failures(changed: Changed<'_>, files: &FileSet) -> Vec<(Option<Byt
         liveness: Liveness::new(&graph, function.tree.locals.len()),
         acts,
         lasting: OnceCell::new(),
-        moves: OnceCell::new(),
         values: OnceCell::new(),
         nesting,
         new,
@@ -107,8 +96,6 @@ struct View<'a> {
     spellings: Spellings,
     /// The calls in the test of each exit that the function had, by that test; as in `acts`.
     asked: FxHashMap<StmtId, Vec<usize>>,
-    /// The acts that free or move memory, with its place; as in `acts`.
-    moves: OnceCell<Vec<(usize, ExprId)>>,
     /// What each of them leaves behind.
     lasting: OnceCell<Vec<Vec<Lasting>>>,
     values: OnceCell<Values<'a>>,
@@ -127,40 +114,6 @@ fn asked(tree: &Tree, acts: &[Act], exits: &[Exit]) -> FxHashMap<StmtId, Vec<usi
 }
 
 impl View<'_> {
-    /// What `exit` leaves out of what has to be done there.
-    fn left_out(&self, exit: &Exit) -> Vec<&Act> {
-        let done = self.done_from(exit.start, exit.from);
-        let next = self.next(exit);
-        let mut found: Vec<&Act> = Vec::new();
-        for act in self
-            .acts
-            .iter()
-            .filter(|act| act.may_undo || act.is_looked_at)
-        {
-            let is_known = done.contains(&act.key) || found.iter().any(|it| it.key == act.key);
-            if is_known || self.speaks_of_result(act, exit) {
-                continue;
-            }
-            let in_next = || {
-                let mut next = next.iter();
-                act.may_undo
-                    && next.any(|other| self.does(other, act, exit))
-                    && self.is_due(act, exit)
-            };
-            let is_told = || act.may_undo && self.tells_of_moved(act, exit);
-            let on_all = || is_told() && self.is_on_all_ways(act, exit);
-            if in_next() || on_all() {
-                found.push(act);
-            }
-        }
-        for act in self.obligations(exit) {
-            if found.iter().all(|it| it.key != act.key) {
-                found.push(act);
-            }
-        }
-        found
-    }
-
     /// Whether `other` does `act` before it comes to `exit` again.
     fn does(&self, other: &Exit, act: &Act, exit: &Exit) -> bool {
         let within = self.tree.stmt(other.then).range;
@@ -306,17 +259,10 @@ impl View<'_> {
         let name = &self.changed.function.name;
         let mistaken = answer::mistaken(self.changed, exit.jump);
         let mistaken = mistaken.or_else(|| self.hidden(exit));
-        let by_another_name = self.released_by_another_name(exit);
-        let left_out = self.left_out(exit);
-        let handed_out = self.handed_out(exit, &left_out);
-        let left_out = left_out.into_iter().chain(by_another_name);
+        let left_out = self.owed(exit).into_iter();
         let left_out = left_out.map(|act| {
             let act = self.told(act.expr);
             format!("in `{name}`, {act} need not be done where the item is not there any more")
-        });
-        let handed = handed_out.map(|by| {
-            let act = self.told(by);
-            format!("in `{name}`, what {act} gives the caller is released where the function fails")
         });
         let uncounted = self.uncounted(exit).map(|store| {
             let store = self.told(store);
@@ -328,30 +274,16 @@ impl View<'_> {
                 "in `{name}`, what {act} sets need not be set where the item is not there any more"
             )
         });
-        let lost = self.lost(exit).map(|store| {
-            let store = self.told(store);
-            format!("in `{name}`, what {store} holds need not be freed where the item is not there any more")
-        });
-        let taken_out = self.taken_out(exit).map(|act| {
-            let act = self.told(act.expr);
-            format!(
-                "in `{name}`, what {act} takes out of its place need not be released or put back where the item is not there any more"
-            )
-        });
-        let told = self.told_count(exit).map(|act| {
-            let act = self.told(act.expr);
-            format!(
-                "in `{name}`, nobody reads as much as {act} tells where the item is not there any more"
-            )
-        });
-        let stored = handed.into_iter().chain(uncounted).chain(unset);
-        let stored = stored.chain(lost).chain(taken_out).chain(told);
+        let stored = uncounted.into_iter().chain(unset);
         let mut claims: Vec<String> = left_out.chain(stored).collect();
         if claims.is_empty()
             && let Some(act) = self.without_precedent(exit)
         {
-            let act = self.told(act.expr);
-            claims.push(precedent::may_stay(name, &act));
+            let told = self.told(act.expr);
+            claims.push(match self.loses(act, exit) {
+                true => format!("in `{name}`, what {told} holds need not be freed where the item is not there any more"),
+                false => precedent::may_stay(name, &told),
+            });
         }
         claims.extend(mistaken);
         claims

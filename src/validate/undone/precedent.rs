@@ -17,8 +17,9 @@ use crate::ast::{
     BinaryOp, Expr, ExprId, ExprKind, LocalId, Name, Nesting, StmtId, StmtKind, TokenRange,
 };
 use crate::capi::{self, Counts};
-use crate::cfg::{Cfg, Point, Reach, reaches};
+use crate::cfg::{Cfg, InstrKind, Point, Reach, reaches};
 use crate::ownership::track::Origin;
+use crate::program::Lasting;
 
 /// The lookups that came in whose result is returned as it is: that is an exit where there is nothing.
 ///
@@ -137,7 +138,7 @@ impl View<'_> {
     /// if (err)                                  /* nothing has begun */
     ///     return NULL;
     /// ```
-    fn is_beside(&self, change: &Act, old: &Exit, all: &[Point]) -> bool {
+    pub(super) fn is_beside(&self, change: &Act, old: &Exit, all: &[Point]) -> bool {
         let others: Vec<Point> = all
             .iter()
             .copied()
@@ -161,8 +162,13 @@ impl View<'_> {
         let mut open = parts
             .iter()
             .filter(|(_, part)| !known.iter().any(|call| call.contains(part.range)));
+        // `*out = malloc(n); if (!*out) return -1;`
+        let place = self.tree.changed(change.expr);
+        let place = place.map(|place| self.spelling(place));
+        let is_place = |expr: ExprId| place.is_some_and(|it| it == self.spelling(expr));
         !within.contains(self.tree.expr(change.expr).range)
             && open.all(|(expr, part)| match &part.kind {
+                _ if is_place(*expr) => false,
                 ExprKind::Call { .. } => self.tree.called(*expr) != Some("PyErr_Occurred"),
                 ExprKind::Member { .. } | ExprKind::Index { .. } => false,
                 ExprKind::Name(Name::Local(local)) => !told.contains(local),
@@ -170,17 +176,25 @@ impl View<'_> {
             })
     }
 
-    /// The variables that may tell how `change` went: its result, what it sets, and what is made of
-    /// these.
+    /// The variables that may tell how `change` went: its result, what it sets, what it puts where it
+    /// is to be released, and what is made of these.
     fn told_by(&self, change: &Act) -> Vec<LocalId> {
         let tree = self.tree;
         let args = tree.call(change.expr).map_or(&[][..], |(_, args)| args);
         let outs = args.iter().filter_map(|&arg| tree.as_address(arg));
-        self.made_of(outs.collect(), Some(change.expr))
+        let all = self.all_changes();
+        let mut same = all.iter().filter(|it| it.act.expr == change.expr);
+        let puts = same.any(|it| it.lasting.iter().any(Lasting::puts_object));
+        // `made = malloc(n); *out = made; if (!made) return -1;`
+        let value = match tree.expr(change.expr).kind {
+            ExprKind::Assign { rhs, .. } if puts => tree.as_local(tree.without_casts(rhs)),
+            _ => None,
+        };
+        self.made_of(outs.chain(value).collect(), Some(change.expr))
     }
 
     /// These variables, those that get what `call` gives, and those that are made of them.
-    fn made_of(&self, mut found: Vec<LocalId>, call: Option<ExprId>) -> Vec<LocalId> {
+    pub(super) fn made_of(&self, mut found: Vec<LocalId>, call: Option<ExprId>) -> Vec<LocalId> {
         let tree = self.tree;
         loop {
             let is_made = |value: ExprId| {
@@ -240,47 +254,79 @@ impl View<'_> {
         let own = self.done_from(exit.start, exit.from);
         let reach = Reach::new(self.cfg, old.start, &[exit.from]);
         let about: Vec<LocalId> = [old.tested(self.tree), exit.tested(self.tree)].concat();
-        let tells = |act: &Act| !act.writes && !act.may_undo && !act.is_looked_at;
         let mut more = changes.iter().filter(|act| reach.contains(act.point));
-        more.all(|act| own.contains(&act.key) || self.works_on(act, &about) || tells(act))
+        more.all(|act| own.contains(&act.key) || self.works_on(act, &about))
             && self.releases_no_more(old, exit, &about)
     }
 
-    /// Whether `exit` releases what `old`, which comes before it, releases, and nothing gives away
-    /// between the two: `self->current = list; … if (!fast) { Py_DECREF(list); return NULL; }`.
+    /// Whether `exit` releases what `old` releases, and has that as well.
+    ///
+    /// ```c
+    /// self->current = list;
+    /// …
+    /// if (!fast) { Py_DECREF(list); return NULL; }
+    /// ```
     fn releases_no_more(&self, old: &Exit, exit: &Exit, about: &[LocalId]) -> bool {
-        if !reaches(self.cfg, old.from, exit.from, &[]) {
-            return true;
-        }
-        let released = |act: &Act| {
-            let (name, args) = self.tree.call(act.expr)?;
-            let counts = capi::counts(name)?;
-            let is_release = matches!(counts, Counts::Release { .. } | Counts::Clear);
-            self.tree.as_local(*args.first()?).filter(|_| is_release)
-        };
-        let between = Reach::new(self.cfg, old.from, &[old.start, exit.from]);
-        let gives = |act: &&Act, local: LocalId| {
-            let named = self.tree.call(act.expr);
-            named.is_some_and(|(name, args)| {
-                let keeps = capi::effects(name).is_some_and(|it| it.steals.is_empty());
-                let is_given = args
-                    .iter()
-                    .any(|&arg| roots(self.tree, arg).contains(&local));
-                is_given && (!keeps || released(act) == Some(local))
-            })
+        let is_before = reaches(self.cfg, old.from, exit.from, &[]);
+        let (first, then) = if is_before { (old, exit) } else { (exit, old) };
+        let between = Reach::new(self.cfg, first.from, &[first.start, then.from]);
+        let gets_or_gives = |local: LocalId| match is_before {
+            true => {
+                let mut others = self.acts.iter();
+                others.any(|it| between.contains(it.point) && self.gives_away(it, local))
+            }
+            false => {
+                let has_one = |point: &Point| reaches(self.cfg, point.next(), exit.from, &[]);
+                let set = self.given_to(local);
+                set.iter().any(|&point| between.contains(point))
+                    || !self.tree.local(local).is_param && !set.iter().any(has_one)
+            }
         };
         let reach = Reach::new(self.cfg, old.start, &[exit.from]);
         let own = Reach::new(self.cfg, exit.start, &[exit.from]);
         let mut owed = self.acts.iter().filter(|act| reach.contains(act.point));
         owed.all(|act| {
-            let Some(local) = released(act).filter(|local| !about.contains(local)) else {
+            let Some(local) = self.released(act).filter(|local| !about.contains(local)) else {
                 return true;
             };
             let mut all = self.acts.iter();
-            let mut others = self.acts.iter();
-            all.any(|it| own.contains(it.point) && released(it) == Some(local))
-                || others.any(|it| between.contains(it.point) && gives(&it, local))
+            all.any(|it| own.contains(it.point) && self.released(it) == Some(local))
+                || gets_or_gives(local)
         })
+    }
+
+    /// The variable whose object a call releases.
+    fn released(&self, act: &Act) -> Option<LocalId> {
+        let (name, args) = self.tree.call(act.expr)?;
+        let counts = capi::counts(name)?;
+        let is_release = matches!(counts, Counts::Release { .. } | Counts::Clear);
+        self.tree.as_local(*args.first()?).filter(|_| is_release)
+    }
+
+    /// Whether a call releases the object of a variable, or may take it over.
+    fn gives_away(&self, act: &Act, local: LocalId) -> bool {
+        let named = self.tree.call(act.expr);
+        named.is_some_and(|(name, args)| {
+            let keeps = capi::effects(name).is_some_and(|it| it.steals.is_empty());
+            let is_given = args
+                .iter()
+                .any(|&arg| roots(self.tree, arg).contains(&local));
+            is_given && (!keeps || self.released(act) == Some(local))
+        })
+    }
+
+    /// The steps that may give a variable something that is not `NULL`.
+    pub(super) fn given_to(&self, local: LocalId) -> Vec<Point> {
+        let set = self
+            .cfg
+            .steps()
+            .filter_map(|(point, instr)| match &instr.kind {
+                InstrKind::Store { place, value } => {
+                    (place.as_local() == Some(local) && !value.is_zero()).then_some(point)
+                }
+                _ => None,
+            });
+        set.chain(self.cfg.addressing(local)).collect()
     }
 }
 

@@ -8,7 +8,7 @@
 
 use super::View;
 use super::acts::{Act, is_array, is_outside, roots, sets_errno};
-use super::obligations::Change;
+use super::owed::Change;
 use super::ways::Exit;
 use crate::ast::{ExprId, ExprKind, StmtKind, Tree, UnaryOp};
 use crate::capi::{self, Counts, Returns, Stored};
@@ -19,20 +19,24 @@ impl View<'_> {
     /// its references, its memory and its thread is followed elsewhere.
     pub(super) fn stays(&self, change: &Change<'_>, exit: &Exit) -> bool {
         let Change { act, lasting } = change;
+        if self.is_lost(change, exit) {
+            return true;
+        }
         if act.writes {
             let is_value = lasting.iter().all(|it| !it.puts_object());
             let is_told = is_value && self.is_element_or_output(act, exit);
             return !is_told && !sets_errno(self.tree, act.expr) && self.sets_outside(act, lasting);
         }
         let is_followed = |name: &str| {
+            let acts = capi::acts(name);
             capi::detaches(name)
                 || capi::attaches(name)
-                || capi::acts(name).is_some_and(|acts| acts.gives_memory)
+                || acts.is_some_and(|acts| acts.gives_memory && !acts.frees)
                 || capi::effects(name).is_some_and(|it| it.returns == Returns::New)
         };
         let is_outside = |it: &Lasting| it.stays() && !self.is_held_here(it, act);
         let is_followed = self.tree.called(act.expr).is_some_and(is_followed);
-        self.is_for_effect(act)
+        self.is_for_effect(change)
             || !is_followed && lasting.iter().any(is_outside)
             || self.stores_outside(act)
     }
@@ -88,16 +92,23 @@ impl View<'_> {
     }
 
     /// Whether Python code is called for what it does: nothing reads the result but a test for failure.
-    fn is_for_effect(&self, act: &Act) -> bool {
+    fn is_for_effect(&self, change: &Change<'_>) -> bool {
         let tree = self.tree;
-        let called = tree.called(act.expr).and_then(capi::acts);
-        if !called.is_some_and(|acts| acts.runs_code()) {
+        let act = change.act;
+        let runs_code = tree.called(act.expr).is_some_and(|name| {
+            let mut own = self.changed.original.program.functions_named(name);
+            match own.next() {
+                Some(_) => change.lasting.iter().any(Lasting::runs_code),
+                None => capi::acts(name).is_some_and(|acts| acts.runs_code()),
+            }
+        });
+        if !runs_code {
             return false;
         }
         let mut stores = tree.stores();
         let result = stores.find(|(_, value)| tree.without_casts(*value) == act.expr);
         let Some((result, _)) = result else {
-            return act.may_undo;
+            return !act.is_looked_at;
         };
         let is_release = |call: &str| {
             matches!(

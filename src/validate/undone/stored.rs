@@ -1,7 +1,6 @@
-//! What the function has stored for others by the time a new exit leaves it.
+//! What the function has stored, and does not count yet, where a new exit leaves it.
 //!
 //! ```c
-//! *result = values;                             /* the caller has it, and thinks nothing of it */
 //! names[used] = strdup(text);                   /* what releases `used` of them misses this one */
 //! item = PyList_GetItemRef(list, i);
 //! if (item == NULL)
@@ -12,48 +11,21 @@
 use super::View;
 use super::acts::roots;
 use super::ways::Exit;
-use crate::ast::{ExprId, ExprKind, LocalId, TypeKind};
+use crate::ast::{ExprId, ExprKind, LocalId};
 use crate::capi::{self, Returns};
 use crate::cfg::{InstrKind, Point, reaches};
 
 impl View<'_> {
-    /// Whether a value is a pointer that a call made, or a variable that got one.
-    fn is_owned(&self, value: ExprId) -> bool {
-        let tree = self.tree;
-        let is_made = |value: ExprId| {
-            let name = tree.called(tree.without_casts(value));
-            name.is_some_and(|name| self.makes(name))
-        };
-        let local = tree.as_local(tree.without_casts(value));
-        let pointer = local.filter(|&local| tree.local(local).ty.pointee().is_some());
-        let mut stores = tree.stores();
-        is_made(value)
-            || pointer
-                .is_some_and(|local| stores.any(|(given, made)| given == local && is_made(made)))
-    }
-
-    /// Whether a function gives what its caller has to release.
-    fn makes(&self, name: &str) -> bool {
-        let is_new = capi::effects(name).is_some_and(|it| it.returns == Returns::New);
-        let mut own = self.changed.original.program.functions_named(name);
-        let gives_pointer = own.any(|(_, it)| matches!(it.ret.kind, TypeKind::Pointer(_)));
-        let lower = name.to_ascii_lowercase();
-        let allocates = lower.contains("alloc") || lower.contains("dup") || name == "PyMem_New";
-        is_new || gives_pointer || allocates
-    }
-
     /// A store of an element that is not counted yet where `exit` leaves, by the number up to which
     /// the code from there on releases them.
     pub(super) fn uncounted(&self, exit: &Exit) -> Option<ExprId> {
-        let tree = self.tree;
         let next = self.next(exit);
-        tree.expr_ids().find(|&store| {
-            let Some((array, count)) = self.element(store) else {
+        let mut stores = self.acts.iter().filter(|act| act.writes);
+        let found = stores.find(|store| {
+            let Some((array, count)) = self.element(store.expr) else {
                 return false;
             };
-            let Some(point) = self.cfg.store(store) else {
-                return false;
-            };
+            let point = store.point;
             let steps = self.steps_of(count);
             let is_counted = |step: &Point| reaches(self.cfg, exit.from, *step, &[point]);
             let mut shown = next.iter();
@@ -62,7 +34,8 @@ impl View<'_> {
                 && steps.iter().any(is_counted)
                 && !shown.any(|other| reaches(self.cfg, exit.from, other.from, &steps))
                 && self.is_released_from(array, exit.start)
-        })
+        });
+        found.map(|it| it.expr)
     }
 
     /// The array and the number of `names[used] = v`, where `v` is made by a call.
@@ -74,13 +47,41 @@ impl View<'_> {
         let ExprKind::Index { base, index } = tree.expr(lhs).kind else {
             return None;
         };
+        let is_made = |value: ExprId| {
+            let name = tree.called(tree.without_casts(value));
+            name.is_some_and(|name| self.makes(name))
+        };
+        let local = tree.as_local(tree.without_casts(rhs));
+        let mut stores = tree.stores();
+        let types = &self.changed.original.types;
+        let is_pointer = types.of(tree, lhs).is_some_and(|ty| ty.pointee().is_some());
+        let is_one = is_pointer
+            && (is_made(rhs)
+                || stores.any(|(given, value)| Some(given) == local && is_made(value)));
         let array = *roots(tree, base).first()?;
         let count = tree.as_local(index)?;
-        self.is_owned(rhs).then_some((array, count))
+        is_one.then_some((array, count))
+    }
+
+    /// Whether a function gives a pointer that its caller has to release.
+    fn makes(&self, name: &str) -> bool {
+        let mut own = self
+            .changed
+            .original
+            .program
+            .functions_named(name)
+            .peekable();
+        match own.peek() {
+            Some(_) => own.any(|(_, function)| function.ret.pointee().is_some()),
+            None => {
+                capi::effects(name).is_some_and(|it| it.returns == Returns::New)
+                    || capi::acts(name).is_some_and(|acts| acts.opens)
+            }
+        }
     }
 
     /// The steps that give a variable another value.
-    pub(super) fn steps_of(&self, local: LocalId) -> Vec<Point> {
+    fn steps_of(&self, local: LocalId) -> Vec<Point> {
         let stores = self
             .cfg
             .steps()

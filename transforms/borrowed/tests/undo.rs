@@ -433,7 +433,7 @@ fn an_exit_leaves_a_loop_that_counts_what_it_stores() {
     return 0;
 "#
     ), @"
-    9: review: in `f`, what `node->children[i] = child` (line 12) gives the caller is released where the function fails
+    9: review: in `f`, what `node->count = i + 1` (line 14) did may stay where the function leaves here: it had no way out in that state
     @@
          }
          for (i = 0; i < PyList_GET_SIZE(list); i++) {

@@ -1,4 +1,4 @@
-//! What the function has begun where a new exit leaves, and goes on with on all of its other ways out.
+//! What the function has begun where a new exit leaves, and ends on its other ways out.
 //!
 //! ```c
 //! queue_enter(self->queue);
@@ -12,11 +12,12 @@
 //! An exit that the function had shows what is to be done there, if nothing is changed between the two.
 
 use super::View;
-use super::acts::{Act, is_output, roots};
+use super::acts::{self, Act, clears_errno, is_array, is_count, is_output, roots};
+use super::spelling::Spelling;
 use super::ways::Exit;
-use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, UnaryOp};
 use crate::capi;
-use crate::cfg::{Base, InstrKind, Point, reaches};
+use crate::cfg::{Base, InstrKind, Point, Source, reaches};
 use crate::program::{Lasting, lasting};
 
 /// An act with what it changes.
@@ -26,27 +27,30 @@ pub(super) struct Change<'a> {
 }
 
 impl View<'_> {
-    /// What the function does on all other ways, and may belong to what had begun where `exit`
-    /// leaves.
-    pub(super) fn obligations(&self, exit: &Exit) -> Vec<&Act> {
+    /// What the function does on its other ways, and may belong to what had begun where `exit` leaves.
+    pub(super) fn owed(&self, exit: &Exit) -> Vec<&Act> {
         let mut changes = self.all_changes();
         changes.retain(|it| !it.lasting.is_empty());
-        let is_before = |it: &&Change<'_>| reaches(self.cfg, it.act.point.next(), exit.from, &[]);
-        let begun: Vec<&Change<'_>> = changes.iter().filter(is_before).collect();
-        let seen = changes
-            .iter()
-            .filter(|it| it.lasting.iter().any(Lasting::is_seen));
-        let points: Vec<Point> = seen.map(|it| it.act.point).collect();
-        let rest = changes.iter().filter(|it| self.is_left_out(it, exit));
-        let owed = rest.filter(|rest| {
-            let mut begun = begun.iter();
-            begun.any(|it| {
-                self.belongs_to(it, rest)
-                    && self.is_open(it, rest, exit)
-                    && !self.has_precedent((it, rest), exit, &points)
-            })
-        });
-        owed.map(|it| it.act).collect()
+        let next = self.next(exit);
+        let mut owed: Vec<&Act> = Vec::new();
+        for rest in &changes {
+            let is_known = owed.iter().any(|it| it.key == rest.act.key);
+            let range = self.tree.expr(rest.act.expr).range;
+            // `self->data = realloc(self->data, n)` is one thing.
+            let is_part = changes.iter().any(|it| {
+                it.act.writes
+                    && it.act.expr != rest.act.expr
+                    && self.tree.expr(it.act.expr).range.contains(range)
+            });
+            if !is_known
+                && !is_part
+                && self.is_left_out(rest, exit, &next)
+                && self.is_due(rest, &changes, exit, &next)
+            {
+                owed.push(rest.act);
+            }
+        }
+        owed
     }
 
     pub(super) fn all_changes(&self) -> Vec<Change<'_>> {
@@ -60,24 +64,98 @@ impl View<'_> {
         all.map(|(act, lasting)| Change { act, lasting }).collect()
     }
 
+    /// Whether the function does something on all of its ways out but `exit`, or on the next ones that
+    /// fail.
+    fn is_left_out(&self, it: &Change<'_>, exit: &Exit, next: &[&Exit]) -> bool {
+        let act = it.act;
+        let is_next = self.is_in(next, act, exit);
+        let on_all = || {
+            !(act.writes && self.is_element_or_output(act, exit))
+                && self.goes_on_to(exit, act.point)
+                && self.is_on_all_ways(act, exit)
+        };
+        let is_seen = |it: &Lasting| {
+            // What is added takes nothing back; but an exit that adds to what others have may have to.
+            let adds = it.only_adds && !(is_next && it.variable().is_some());
+            // What it puts into its own memory is lost with that.
+            !adds && (!act.writes || it.stays())
+        };
+        let is_done = || {
+            clears_errno(self.tree, act.expr)
+                || self.speaks_of_result(act, exit)
+                || act.writes && self.is_computed_from_result(act, exit)
+                || self.is_done_there(act, exit)
+        };
+        it.lasting.iter().any(is_seen) && !is_done() && (is_next || on_all())
+    }
+
+    fn is_in(&self, next: &[&Exit], act: &Act, exit: &Exit) -> bool {
+        next.iter().any(|other| self.does(other, act, exit))
+    }
+
+    /// Whether what `rest` may undo has begun where `exit` leaves, be it out of sight, and no exit that
+    /// the function had leaves it so.
+    fn is_due(&self, rest: &Change<'_>, all: &[Change<'_>], exit: &Exit, next: &[&Exit]) -> bool {
+        let seen = all
+            .iter()
+            .filter(|it| it.lasting.iter().any(Lasting::is_seen));
+        let points: Vec<Point> = seen.map(|it| it.act.point).collect();
+        let leads = |it: &&Change<'_>| reaches(self.cfg, it.act.point.next(), rest.act.point, &[]);
+        let begun = all.iter().filter(|it| self.belongs_to(it, rest));
+        let begun: Vec<&Change<'_>> = begun.filter(leads).collect();
+        let is_open = begun.iter().any(|it| {
+            self.is_open(it.act.point.next(), rest, (exit, next))
+                && !self.has_precedent((Some(it.act), rest), exit, &points)
+        });
+        // It may have begun out of sight: the caller gave it, or nothing shows what begins it.
+        let mut own = roots(self.tree, rest.act.expr);
+        own.retain(|&root| !self.is_given(root));
+        let is_there = || match own.is_empty() {
+            true => begun.is_empty(),
+            false => self.have_values(&own, rest.act, exit),
+        };
+        let is_unseen = || {
+            !is_count(self.tree, rest.act.expr)
+                && self.is_in(next, rest.act, exit)
+                && is_there()
+                && !self.has_precedent((None, rest), exit, &points)
+        };
+        is_open || is_unseen()
+    }
+
+    /// Whether variables that `act` works on have what they hold there where `exit` leaves.
+    fn have_values(&self, locals: &[LocalId], act: &Act, exit: &Exit) -> bool {
+        let ends = self.ends(act, exit);
+        let has_it =
+            |set: Point| !ends.contains(&set) && reaches(self.cfg, set.next(), exit.from, &ends);
+        locals.iter().all(|&local| {
+            let is_read = self.liveness.is_live(local, exit.from)
+                || self.cfg.address_taken().contains(&local);
+            is_read && self.given_to(local).into_iter().any(has_it)
+        })
+    }
+
     /// Whether the function had exits without `rest` where `begun` had begun as well: nothing is
     /// changed at `points` between them and `exit`, and they do not ask whether `begun` failed.
     fn has_precedent(
         &self,
-        (begun, rest): (&Change<'_>, &Change<'_>),
+        (begun, rest): (Option<&Act>, &Change<'_>),
         exit: &Exit,
         points: &[Point],
     ) -> bool {
         let points = [points, &self.ends(rest.act, exit)].concat();
         let points = &points[..];
+        let asks = |old: &&Exit| begun.is_some_and(|begun| self.asks_for(begun, old));
         let others = || {
-            let old = self.old.iter().filter(|old| !self.asks_for(begun.act, old));
+            let old = self.old.iter().filter(|old| !asks(old));
             old.filter(|old| self.leaves_without(old, rest.act, exit))
         };
         if others().any(|old| reaches(self.cfg, exit.from, old.start, points)) {
             return true;
         }
+        let is_beside = |old: &Exit| begun.is_none_or(|begun| self.is_beside(begun, old, points));
         let ahead = others().filter(|old| reaches(self.cfg, old.from, exit.from, points));
+        let ahead = ahead.filter(|old| is_beside(old));
         let ahead: Vec<Point> = ahead.map(|old| old.from).collect();
         let passed = [points, &ahead].concat();
         let is_last = |point: &Point| reaches(self.cfg, point.next(), exit.from, &passed);
@@ -111,18 +189,6 @@ impl View<'_> {
         };
         within.contains(tree.expr(expr).range)
             || tree.exprs_in(within).any(|(part, _)| is_about(part))
-    }
-
-    /// Whether the function does something on all of its ways out but `exit`.
-    fn is_left_out(&self, it: &Change<'_>, exit: &Exit) -> bool {
-        let act = it.act;
-        it.lasting.iter().any(|it| !it.only_adds)
-            && (!act.writes || act.may_undo && !self.is_element_or_output(act, exit))
-            && self.goes_on_to(exit, act.point)
-            && !self.speaks_of_result(act, exit)
-            && !(act.writes && self.is_computed_from_result(act, exit))
-            && !self.is_done_there(act, exit)
-            && self.is_on_all_ways(act, exit)
     }
 
     /// Whether `rest` may undo what `begun` does: they are about one thing, and it is not the same
@@ -162,10 +228,12 @@ impl View<'_> {
 
     /// Whether the function may come from `begun` to `exit` without `rest`: each pass of a loop may
     /// begin and end it.
-    fn is_open(&self, begun: &Change<'_>, rest: &Change<'_>, exit: &Exit) -> bool {
+    fn is_open(&self, begun: Point, rest: &Change<'_>, (exit, next): (&Exit, &[&Exit])) -> bool {
         let mut ends = self.ends(rest.act, exit);
-        ends.extend(self.turn_of(rest.act, exit));
-        reaches(self.cfg, begun.act.point.next(), exit.from, &ends)
+        if !self.is_in(next, rest.act, exit) {
+            ends.extend(self.turn_of(rest.act, exit));
+        }
+        reaches(self.cfg, begun, exit.from, &ends)
     }
 
     /// Where a turn begins of the innermost loop around `exit` and `act`, if that may end before each
@@ -267,26 +335,78 @@ impl View<'_> {
 
     /// Whether a write needs what the lookup gave: `n = PyLong_AsLong(item); self->n = n;`.
     fn is_computed_from_result(&self, act: &Act, exit: &Exit) -> bool {
-        let mut known: Vec<LocalId> = exit.tested(self.tree);
-        loop {
-            let names_known = |value: ExprId| {
-                let mut inner = self.tree.exprs_in(self.tree.expr(value).range);
-                inner.any(|(id, _)| self.tree.as_local(id).is_some_and(|it| known.contains(&it)))
-            };
-            let stores = self.tree.stores();
-            let more =
-                stores.filter(|&(local, value)| !known.contains(&local) && names_known(value));
-            let more: Vec<LocalId> = more.map(|(local, _)| local).collect();
-            if more.is_empty() {
-                break;
-            }
-            known.extend(more);
-        }
         let ExprKind::Assign { rhs, .. } = self.tree.expr(act.expr).kind else {
             return false;
         };
-        roots(self.tree, rhs)
-            .iter()
-            .any(|root| known.contains(root))
+        let known = self.made_of(exit.tested(self.tree), None);
+        let mut used = roots(self.tree, rhs).into_iter();
+        used.any(|root| known.contains(&root))
+    }
+
+    /// Whether a variable came in with the change, for what stood in its place: `give(value)` was
+    /// `give(PySys_GetObject("stdout"))`.
+    pub(super) fn is_added(&self, local: LocalId) -> bool {
+        acts::is_added(self.changed, local)
+    }
+
+    /// Whether a variable only names what the caller passed in.
+    pub(super) fn is_given(&self, local: LocalId) -> bool {
+        let tree = self.tree;
+        let is_made = |value: ExprId| {
+            matches!(
+                tree.expr(tree.without_casts(value)).kind,
+                ExprKind::Call { .. }
+            )
+        };
+        let mut stores = tree.stores().filter(|(given, _)| *given == local);
+        let is_parsed = |point: Point| match self.cfg.source(point) {
+            Some(Source::Expr(call)) => {
+                let name = tree.called(call);
+                name.is_some_and(|name| name.starts_with("PyArg_"))
+            }
+            _ => false,
+        };
+        let variable = tree.local(local);
+        let is_pointer = variable.ty.pointee().is_some() && !is_array(tree, local);
+        let is_plain = is_pointer || variable.ty.is_number();
+        variable.is_param
+            || self.is_added(local)
+            || is_plain
+                && stores.all(|(_, value)| !is_made(value))
+                && self.cfg.addressing(local).all(is_parsed)
+    }
+
+    /// Whether the test of `exit` calls something with an argument of `act`.
+    pub(super) fn works_on_same(&self, exit: &Exit, act: &Act) -> bool {
+        let asked = self.asked.get(&exit.test).into_iter().flatten();
+        asked.map(|&at| &self.acts[at]).any(|other| {
+            let mut theirs = self.arguments(other);
+            theirs.any(|arg| self.arguments(act).any(|own| own == arg))
+        })
+    }
+
+    /// The arguments of a call that are places.
+    pub(super) fn arguments<'s>(&'s self, act: &'s Act) -> impl Iterator<Item = Spelling<'s>> {
+        act.places.iter().map(|&place| self.spelling(place))
+    }
+
+    /// Whether `act` stands in the innermost loop around `exit`.
+    pub(super) fn is_in_loop(&self, act: &Act, exit: &Exit) -> bool {
+        let around = self.loop_around(exit.test);
+        around.is_some_and(|around| {
+            let range = self.tree.stmt(around).range;
+            range.contains(self.tree.expr(act.expr).range)
+        })
+    }
+
+    /// The innermost loop around a statement.
+    pub(super) fn loop_around(&self, mut stmt: StmtId) -> Option<StmtId> {
+        loop {
+            stmt = self.nesting.around(stmt)?;
+            let is_loop = self.tree.stmt(stmt).kind.is_loop();
+            if is_loop {
+                return Some(stmt);
+            }
+        }
     }
 }
