@@ -149,3 +149,29 @@ static PyObject *f(Box *self, PyObject *unused) {{
     let busy = returned("self->busy = 1;");
     assert!(is_left_to_people(&busy), "{busy}");
 }
+
+#[test]
+fn references_of_fields_that_were_counted() {
+    for (before, after) in [
+        // The field would be released again.
+        (
+            "Py_XDECREF(self->current);",
+            "self->current = Py_NewRef(arg);",
+        ),
+        (
+            "x = self->current; Py_XDECREF(x);",
+            "self->current = Py_NewRef(arg);",
+        ),
+        ("Py_INCREF(self->current);", "Py_DECREF(self->current);"),
+    ] {
+        let said = between(before, after);
+        assert!(is_left_to_people(&said), "{before}: {said}");
+    }
+    // A reference of the function's own is followed.
+    let own = "x = self->current; Py_XINCREF(x);";
+    assert_eq!(between(own, "Py_XDECREF(x);"), "safe");
+    assert_eq!(
+        between("Py_INCREF(Py_None); x = Py_None;", "Py_DECREF(x);"),
+        "safe"
+    );
+}

@@ -99,6 +99,16 @@ impl View<'_> {
         let changes = self.all_changes();
         let changes = changes.into_iter().filter(|it| self.stays(it, exit));
         let changes: Vec<&Act> = changes.map(|it| it.act).collect();
+        let counts = self.acts.iter().filter(|it| self.counts_outside(it));
+        let both: Vec<&Act> = changes.iter().copied().chain(counts).collect();
+        // What counts a reference to what was stored before must not hide the store.
+        let open = self.unshown(exit, &changes);
+        open.or_else(|| self.unshown(exit, &both))
+    }
+
+    /// The last of `changes` where `exit` leaves, if no exit that the function had shows that it may
+    /// stay.
+    fn unshown<'s>(&'s self, exit: &Exit, changes: &[&'s Act]) -> Option<&'s Act> {
         let is_last = |act: &&&Act| {
             let others = changes.iter().map(|it| it.point);
             let others: Vec<Point> = others.filter(|&point| point != act.point).collect();
@@ -107,7 +117,7 @@ impl View<'_> {
         let open = *changes.iter().find(is_last)?;
         let mut old = self.old.iter();
         let shows = |old: &Exit| {
-            self.is_in_state_of(old, exit, &changes) && self.does_no_more(old, exit, &changes)
+            self.is_in_state_of(old, exit, changes) && self.does_no_more(old, exit, changes)
         };
         (!old.any(shows)).then_some(open)
     }

@@ -10,7 +10,7 @@ use super::View;
 use super::acts::{Act, is_array, is_outside, roots, sets_errno};
 use super::owed::Change;
 use super::ways::Exit;
-use crate::ast::{ExprId, ExprKind, StmtKind, Tree, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Name, StmtKind, Tree, UnaryOp};
 use crate::capi::{self, Counts, Returns, Stored};
 use crate::program::Lasting;
 
@@ -39,6 +39,55 @@ impl View<'_> {
         self.is_for_effect(change)
             || !is_followed && lasting.iter().any(is_outside)
             || self.stores_outside(act)
+    }
+
+    /// Whether a reference is counted that is not one of a variable of the function, whose references
+    /// are followed. What is released may stay in its place, and what is retained may be given back
+    /// later.
+    ///
+    /// ```c
+    /// Py_XDECREF(self->name);
+    /// name = PyDict_GetItemString(d, "name");      /* an exit here: `self->name` is released again */
+    /// self->name = Py_XNewRef(name);
+    /// ```
+    pub(super) fn counts_outside(&self, act: &Act) -> bool {
+        let Some((name, [object, ..])) = self.tree.call(act.expr) else {
+            return false;
+        };
+        let is_count = matches!(
+            capi::counts(name),
+            Some(Counts::Take | Counts::Release { .. })
+        );
+        is_count && !self.is_own_object(*object)
+    }
+
+    /// Whether an object is a constant of Python, or in a variable that has a reference of its own: it
+    /// was not read from elsewhere, or was retained.
+    fn is_own_object(&self, object: ExprId) -> bool {
+        let tree = self.tree;
+        match &tree.expr(tree.without_casts(object)).kind {
+            ExprKind::Name(Name::Global(name)) => capi::is_singleton(name),
+            ExprKind::Name(Name::Local(local)) => {
+                let mut values = tree.stores().filter(|(to, _)| to == local);
+                let is_read = |value: ExprId| {
+                    let value = tree.without_casts(value);
+                    tree.as_local(value).is_none() && is_outside(tree, value)
+                };
+                let is_retained = || {
+                    let mut counted = tree.calls().filter_map(|(call, _)| tree.call(call));
+                    counted.any(|(name, args)| {
+                        let takes = capi::counts(name).is_some_and(Counts::takes);
+                        takes
+                            && args
+                                .first()
+                                .is_some_and(|&it| tree.as_local(it) == Some(*local))
+                    })
+                };
+                tree.local(*local).is_automatic()
+                    && (!values.any(|(_, value)| is_read(value)) || is_retained())
+            }
+            _ => false,
+        }
     }
 
     /// Whether a write sets what outlives the function: what it made itself is lost with it.
