@@ -110,6 +110,12 @@ impl Counts {
     pub const fn takes(self) -> bool {
         matches!(self, Self::Take | Self::Copy)
     }
+
+    /// Whether it releases a reference, and puts nothing in its place.
+    #[must_use]
+    pub const fn releases(self) -> bool {
+        matches!(self, Self::Release { .. } | Self::Clear)
+    }
 }
 
 /// The kind of value a call evaluates to.

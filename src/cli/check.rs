@@ -7,11 +7,11 @@ use super::args::CheckArgs;
 use super::baseline::Baseline;
 use super::interrupt::Interrupt;
 use super::output::deliver;
+use super::rest::Rest;
 use super::session::{Ledger, Session};
 use super::silence::By;
 use super::since::Since;
 use super::talk::{Talk, counted, write_results};
-use crate::edit::Confidence;
 use crate::engine::{Declared, ModuleStatus};
 use crate::package::unread_callers;
 use crate::render::{Named, OutputFormat, Results, Silence, render, statistics};
@@ -218,16 +218,13 @@ fn is_safe(finding: &Finding) -> bool {
 }
 
 fn summarize(session: &Session, named: &[Named<'_>], shows_ids: bool, talk: &Talk) {
-    let (mut safe, mut review, mut manual, mut proven) = (0, 0, 0, 0);
-    for Named { finding, .. } in named {
-        match &finding.outcome {
-            Outcome::Fix(fix) if fix.confidence == Confidence::Safe => safe += 1,
-            Outcome::Fix(_) => review += 1,
-            Outcome::Manual(_) => manual += 1,
-            Outcome::Safe(_) => proven += 1,
-        }
-    }
-    let total = safe + review + manual;
+    let rest = Rest::counting(named.iter().map(|named| named.finding));
+    let (total, proven) = (rest.total(), named.len() - rest.total());
+    let Rest {
+        safe,
+        review,
+        manual,
+    } = rest;
     talk.info(&match total {
         0 if unread_callers(&session.package).next().is_some() => {
             "No findings in the files that were analysed".to_owned()

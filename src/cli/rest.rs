@@ -10,9 +10,9 @@ use crate::rule::{Finding, Outcome, fold};
 /// Findings by what is to be done about them; what has one cause counts once, as `check` lists it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Rest {
-    safe: usize,
-    review: usize,
-    manual: usize,
+    pub(super) safe: usize,
+    pub(super) review: usize,
+    pub(super) manual: usize,
 }
 
 impl Rest {
@@ -21,9 +21,15 @@ impl Rest {
         let folds = fold(&session.package.files, findings);
         let folded: BTreeSet<usize> = folds.values().flat_map(|(_, all)| all).copied().collect();
         let counts = |at: &usize| folds.contains_key(at) || !folded.contains(at);
+        let kept = (0..findings.len()).filter(counts);
+        Self::counting(kept.map(|at| findings[at]))
+    }
+
+    /// Counts each of `findings`.
+    pub(super) fn counting<'f>(findings: impl Iterator<Item = &'f Finding>) -> Self {
         let mut rest = Self::default();
-        for at in (0..findings.len()).filter(counts) {
-            match &findings[at].outcome {
+        for finding in findings {
+            match &finding.outcome {
                 Outcome::Fix(fix) if fix.confidence == Confidence::Safe => rest.safe += 1,
                 Outcome::Fix(_) => rest.review += 1,
                 Outcome::Manual(_) => rest.manual += 1,
@@ -33,8 +39,12 @@ impl Rest {
         rest
     }
 
+    pub(super) fn total(&self) -> usize {
+        self.safe + self.review + self.manual
+    }
+
     pub(super) fn is_empty(&self) -> bool {
-        *self == Self::default()
+        self.total() == 0
     }
 
     /// Says what remains, and which command shows it.
@@ -52,11 +62,7 @@ impl Rest {
         let kinds: Vec<_> = kinds
             .map(|(count, kind)| format!("{count} {kind}"))
             .collect();
-        let total = counted(
-            self.safe + self.review + self.manual,
-            "finding remains",
-            "findings remain",
-        );
+        let total = counted(self.total(), "finding remains", "findings remain");
         let shown = match self.safe + self.review {
             0 => "see `ungil check`",
             _ => "see `ungil check`, or decide fix by fix with `ungil review`",

@@ -143,6 +143,12 @@ impl Program<'_> {
         })
     }
 
+    /// Whether the package defines a function of this name.
+    #[must_use]
+    pub fn has_function(&self, name: &str) -> bool {
+        self.functions_named(name).next().is_some()
+    }
+
     /// The parsed functions with this name, variants of other configurations included.
     pub fn functions_named(&self, name: &str) -> impl Iterator<Item = (ItemId, &Function)> {
         let named = self.named.get_or_init(|| self.index_names());

@@ -245,7 +245,7 @@ fn is_only_owner(tree: &Tree, local: LocalId) -> bool {
 /// Whether a call may take, or keep, a reference to its argument `arg`.
 fn may_keep(name: &str, arg: usize) -> bool {
     if let Some(counts) = capi::counts(name) {
-        return !matches!(counts, Counts::Release { .. } | Counts::Clear);
+        return !counts.releases();
     }
     let keeps = capi::writes(name).and_then(|row| row.keeps);
     capi::effects(name).is_none_or(|effects| {

@@ -273,7 +273,7 @@ impl Look<'_> {
             // An enumerator, a macro or a function is no place.
             ExprKind::Name(Name::Global(name))
                 if name.bytes().any(|it| it.is_ascii_lowercase())
-                    && self.program.functions_named(name).next().is_none() =>
+                    && !self.program.has_function(name) =>
             {
                 vec![Place::of(Name::Global(name.clone()))]
             }

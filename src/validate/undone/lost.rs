@@ -104,15 +104,8 @@ impl View<'_> {
         let Some((name, args)) = self.tree.call(act.expr) else {
             return false;
         };
-        let is_own = self
-            .changed
-            .original
-            .program
-            .functions_named(name)
-            .next()
-            .is_some();
         let mut args = args.iter().map(|&arg| self.tree.without_casts(arg));
-        !is_own
+        !self.changed.original.program.has_function(name)
             && capi::acts(name).is_some_and(|acts| acts.frees)
             && args.any(|arg| self.tree.as_local(arg) == Some(root))
     }

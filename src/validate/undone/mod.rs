@@ -65,6 +65,7 @@ pub(super) fn failures(changed: Changed<'_>, files: &FileSet) -> Vec<(Option<Byt
         liveness: Liveness::new(&graph, function.tree.locals.len()),
         acts,
         lasting: OnceCell::new(),
+        counts: OnceCell::new(),
         values: OnceCell::new(),
         nesting,
         new,
@@ -98,6 +99,8 @@ struct View<'a> {
     asked: FxHashMap<StmtId, Vec<usize>>,
     /// What each of them leaves behind.
     lasting: OnceCell<Vec<Vec<Lasting>>>,
+    /// Those that count references outside of the function's variables, as numbers.
+    counts: OnceCell<Vec<usize>>,
     values: OnceCell<Values<'a>>,
     new: Vec<Exit>,
     old: Vec<Exit>,

@@ -99,11 +99,24 @@ impl View<'_> {
         let changes = self.all_changes();
         let changes = changes.into_iter().filter(|it| self.stays(it, exit));
         let changes: Vec<&Act> = changes.map(|it| it.act).collect();
-        let counts = self.acts.iter().filter(|it| self.counts_outside(it));
-        let both: Vec<&Act> = changes.iter().copied().chain(counts).collect();
         // What counts a reference to what was stored before must not hide the store.
         let open = self.unshown(exit, &changes);
-        open.or_else(|| self.unshown(exit, &both))
+        let counts = self.outer_counts();
+        if open.is_some() || counts.is_empty() {
+            return open;
+        }
+        self.unshown(exit, &[changes, counts].concat())
+    }
+
+    /// The acts that count references outside of the function's variables.
+    fn outer_counts(&self) -> Vec<&Act> {
+        let find = || {
+            let all = self.acts.iter().enumerate();
+            let counts = all.filter(|(_, act)| self.counts_outside(act));
+            counts.map(|(at, _)| at).collect()
+        };
+        let counts: &Vec<usize> = self.counts.get_or_init(find);
+        counts.iter().map(|&at| &self.acts[at]).collect()
     }
 
     /// The last of `changes` where `exit` leaves, if no exit that the function had shows that it may
@@ -307,10 +320,14 @@ impl View<'_> {
 
     /// The variable whose object a call releases.
     fn released(&self, act: &Act) -> Option<LocalId> {
+        self.counted(act, Counts::releases)
+    }
+
+    /// The variable to whose object a call counts references in such a way.
+    pub(super) fn counted(&self, act: &Act, is_one: fn(Counts) -> bool) -> Option<LocalId> {
         let (name, args) = self.tree.call(act.expr)?;
-        let counts = capi::counts(name)?;
-        let is_release = matches!(counts, Counts::Release { .. } | Counts::Clear);
-        self.tree.as_local(*args.first()?).filter(|_| is_release)
+        capi::counts(name).filter(|&counts| is_one(counts))?;
+        self.tree.as_local(*args.first()?)
     }
 
     /// Whether a call releases the object of a variable, or may take it over.

@@ -73,16 +73,9 @@ impl View<'_> {
                     let value = tree.without_casts(value);
                     tree.as_local(value).is_none() && is_outside(tree, value)
                 };
-                let is_retained = || {
-                    let mut counted = tree.calls().filter_map(|(call, _)| tree.call(call));
-                    counted.any(|(name, args)| {
-                        let takes = capi::counts(name).is_some_and(Counts::takes);
-                        takes
-                            && args
-                                .first()
-                                .is_some_and(|&it| tree.as_local(it) == Some(*local))
-                    })
-                };
+                let mut all = self.acts.iter();
+                let mut is_retained =
+                    || all.any(|act| self.counted(act, Counts::takes) == Some(*local));
                 tree.local(*local).is_automatic()
                     && (!values.any(|(_, value)| is_read(value)) || is_retained())
             }
@@ -145,10 +138,9 @@ impl View<'_> {
         let tree = self.tree;
         let act = change.act;
         let runs_code = tree.called(act.expr).is_some_and(|name| {
-            let mut own = self.changed.original.program.functions_named(name);
-            match own.next() {
-                Some(_) => change.lasting.iter().any(Lasting::runs_code),
-                None => capi::acts(name).is_some_and(|acts| acts.runs_code()),
+            match self.changed.original.program.has_function(name) {
+                true => change.lasting.iter().any(Lasting::runs_code),
+                false => capi::acts(name).is_some_and(|acts| acts.runs_code()),
             }
         });
         if !runs_code {
@@ -159,12 +151,7 @@ impl View<'_> {
         let Some((result, _)) = result else {
             return !act.is_looked_at;
         };
-        let is_release = |call: &str| {
-            matches!(
-                capi::counts(call),
-                Some(Counts::Release { .. } | Counts::Clear)
-            )
-        };
+        let is_release = |call: &str| capi::counts(call).is_some_and(Counts::releases);
         let handed = tree.calls().filter(|(_, name)| !is_release(name));
         let mut handed = handed.filter_map(|(call, _)| tree.call(call));
         let is_result = |&arg: &ExprId| tree.as_local(tree.without_casts(arg)) == Some(result);

@@ -28,6 +28,8 @@ const MAX_MESSAGE: u16 = 6;
 const LOW: u16 = 8;
 /// Below this height two panes cannot stand one above the other.
 const LOW_BODY: u16 = 10;
+/// The keys that lead to what is below.
+const SCROLLS: &str = "Down or PgDn";
 /// Below this height a pane has no frame.
 const LOW_FRAME: u16 = 4;
 
@@ -105,8 +107,12 @@ pub(super) fn screen(frame: &mut Frame<'_>, desk: &Desk<'_>, screen: &mut Screen
     } else {
         screen.is_small = is_small(body);
         let (diff_area, why_area) = panes(body, desk.look.panes);
-        diff(frame, diff_area, desk, group, screen);
-        reason(frame, why_area, desk, group, screen);
+        if !diff_area.is_empty() {
+            diff(frame, diff_area, desk, group, screen);
+        }
+        if !why_area.is_empty() {
+            reason(frame, why_area, desk, group, screen);
+        }
     }
     frame.render_widget(Paragraph::new(said), message);
     frame.render_widget(Line::raw(footer(width)), keys);
@@ -171,9 +177,30 @@ fn beyond(above: usize, below: usize, key: &str) -> String {
     }
 }
 
-/// The first line that is in sight of `total`, for one that is `wanted` and `height` rows.
-fn clamped(wanted: usize, total: usize, height: u16) -> usize {
-    wanted.min(total.saturating_sub(height.into()))
+/// Draws the part of `lines` that begins with `wanted`, or earlier if the end leaves room; `key` leads
+/// to what is below. Gives the first line that is in sight.
+fn part(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    (title, key): (String, &str),
+    lines: Vec<Line<'_>>,
+    wanted: usize,
+) -> usize {
+    let mut block = framed(area, title);
+    let height = usize::from(block.inner(area).height);
+    let first = wanted.min(lines.len().saturating_sub(height));
+    let below = lines.len().saturating_sub(first + height);
+    if area.height >= LOW_FRAME {
+        block = block.title_bottom(beyond(first, below, key));
+    }
+    let visible: Vec<_> = lines.into_iter().skip(first).take(height).collect();
+    frame.render_widget(Paragraph::new(visible).block(block), area);
+    first
+}
+
+/// The room within a frame.
+fn within(area: Rect) -> Rect {
+    framed(area, String::new()).inner(area)
 }
 
 fn header(desk: &Desk<'_>, group: &Group<'_>, palette: Palette, width: u16) -> Line<'static> {
@@ -216,34 +243,20 @@ fn diff(
     group: &Group<'_>,
     screen: &mut Screen,
 ) {
-    if area.is_empty() {
-        return;
-    }
     let function = group
         .finding
         .function
         .as_deref()
         .map_or(String::new(), |f| format!(" {f}()"));
-    let block = framed(area, format!(" {}:{}{function} ", group.path, group.line));
+    let title = format!(" {}:{}{function} ", group.path, group.line);
     let lines = desk.excerpt(group);
-    let height = block.inner(area).height;
     let wanted = screen.scroll.unwrap_or_else(|| beginning(&lines, group));
-    let first = clamped(wanted, lines.len(), height);
-    screen.scroll = Some(first);
-    let below = lines.len().saturating_sub(first + usize::from(height));
-    let visible = lines.iter().skip(first).take(height.into());
-    let visible: Vec<_> = visible
+    let lines = lines
+        .iter()
         .map(|line| diff_line(line, screen.palette))
         .collect();
-    let block = titled_below(block, area, beyond(first, below, "Down or PgDn"));
-    frame.render_widget(Paragraph::new(visible).block(block), area);
-}
-
-fn titled_below(block: Block<'static>, area: Rect, title: String) -> Block<'static> {
-    match area.height < LOW_FRAME {
-        true => block,
-        false => block.title_bottom(title),
-    }
+    let first = part(frame, area, (title, SCROLLS), lines, wanted);
+    screen.scroll = Some(first);
 }
 
 fn reason(
@@ -253,33 +266,19 @@ fn reason(
     group: &Group<'_>,
     screen: &mut Screen,
 ) {
-    if area.is_empty() {
-        return;
-    }
-    let block = framed(area, " why ".to_owned());
-    let inner = block.inner(area);
-    let lines: Vec<_> = why(desk, group)
+    let width = within(area).width.into();
+    let lines = why(desk, group)
         .iter()
-        .flat_map(|reason| reason_lines(reason, inner.width.into(), screen.palette))
+        .flat_map(|reason| reason_lines(reason, width, screen.palette))
         .collect();
     // Beside the diff, which has the arrow keys, it shows its beginning.
     let is_alone = desk.look.panes == Panes::Reason;
     let wanted = screen.scroll.filter(|_| is_alone).unwrap_or(0);
-    let first = clamped(wanted, lines.len(), inner.height);
+    let key = if is_alone { SCROLLS } else { "i" };
+    let first = part(frame, area, (" why ".to_owned(), key), lines, wanted);
     if is_alone {
         screen.scroll = Some(first);
     }
-    let below = lines
-        .len()
-        .saturating_sub(first + usize::from(inner.height));
-    let key = if is_alone { "Down or PgDn" } else { "i" };
-    let block = titled_below(block, area, beyond(first, below, key));
-    let visible: Vec<_> = lines
-        .into_iter()
-        .skip(first)
-        .take(inner.height.into())
-        .collect();
-    frame.render_widget(Paragraph::new(visible).block(block), area);
 }
 
 fn reason_lines(reason: &Reason, width: usize, palette: Palette) -> Vec<Line<'static>> {
@@ -333,8 +332,7 @@ fn help(frame: &mut Frame<'_>, body: Rect, scroll: &mut usize) {
         .iter()
         .map(|(key, _, text)| entry(*key, text))
         .collect();
-    let block = framed(body, String::new());
-    let inner = block.inner(body);
+    let inner = within(body);
     let (width, height) = (usize::from(inner.width), usize::from(inner.height));
     let longest = entries.iter().map(|it| it.chars().count() + 1).max();
     let columns = (width / longest.unwrap_or(1)).max(1);
@@ -351,15 +349,10 @@ fn help(frame: &mut Frame<'_>, body: Rect, scroll: &mut usize) {
             })
             .collect(),
     };
-    *scroll = clamped(*scroll, lines.len(), inner.height);
-    let below = lines.len().saturating_sub(*scroll + height);
     let title = match lines.len() > height {
         true => " keys; arrow keys scroll, any other key closes this ",
         false => " keys; any key closes this ",
     };
-    let block = framed(body, title.to_owned());
-    let block = titled_below(block, body, beyond(*scroll, below, "Down or PgDn"));
-    let visible = lines.into_iter().skip(*scroll).take(height);
-    let visible: Vec<_> = visible.map(Line::raw).collect();
-    frame.render_widget(Paragraph::new(visible).block(block), body);
+    let lines = lines.into_iter().map(Line::raw).collect();
+    *scroll = part(frame, body, (title.to_owned(), SCROLLS), lines, *scroll);
 }
