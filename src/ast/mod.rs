@@ -5,6 +5,7 @@
 //! *expanded tokens* it was made from; whether that range is text of the file, an argument of a
 //! macro or the body of one is known to the preprocessor (`preprocess::ItemTokens`).
 
+mod below;
 mod dump;
 mod nesting;
 mod parents;
@@ -12,6 +13,7 @@ mod tree;
 mod types;
 mod visit;
 
+pub use below::{Below, element};
 pub use dump::dump;
 pub use nesting::Nesting;
 pub use parents::{Parent, Parents};

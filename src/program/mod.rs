@@ -1,6 +1,7 @@
 //! A package as the rules see it: every distinct top-level item, parsed where it is asked for.
 
 mod calls;
+mod handed;
 mod kept;
 mod lasting;
 mod load;
@@ -14,6 +15,7 @@ mod unread_users;
 mod with_gil;
 
 pub use calls::{CallIndex, CallSite, ItemId, Mention};
+pub use handed::{Handed, Hands};
 pub use kept::Kept;
 pub use lasting::{Lasting, lasting};
 pub use load::{Demand, Options, Places, load};

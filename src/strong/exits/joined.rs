@@ -13,14 +13,13 @@
 //!
 //! The branch may not speak of anything that the call which is left out would have set.
 
-use super::below::Below;
-use super::branch::is_failure;
+use super::branch::{is_failure, is_same};
 use super::exit::Failure;
 use super::held::frees;
 use super::locks::is_end;
 use super::read_behind::sets_what_decides;
 use crate::ast::{
-    BinaryOp, ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, TokenRange, UnaryOp,
+    Below, BinaryOp, ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, TokenRange, UnaryOp,
 };
 use crate::capi;
 use crate::cfg::{BlockId, InstrKind};
@@ -188,7 +187,7 @@ impl LeftOut<'_, '_> {
 
     /// `for (j = 0; j < i; j++)`
     fn counted(&self, stmt: StmtId) -> Option<Below> {
-        let below = Below::of(self.scene, stmt)?;
+        let below = Below::of(self.scene.tree, stmt)?;
         let starts = match self.scene.tree.stmt(below.init?).kind {
             StmtKind::Expr(expr) => self.is_note(expr),
             _ => true,
@@ -199,7 +198,7 @@ impl LeftOut<'_, '_> {
     /// Whether `arg` is an element before the one whose address the condition hands out:
     /// `handles[j]` where that is `&handles[i]`, and `j < i`.
     fn is_below(&self, arg: ExprId, below: &Below) -> bool {
-        let Some(array) = below.array(self.scene, arg) else {
+        let Some(array) = below.array(self.scene.tree, arg) else {
             return false;
         };
         let mut mentions = self
@@ -210,8 +209,12 @@ impl LeftOut<'_, '_> {
 
     /// Whether `mention` is the `handles` of `&handles[i]`.
     fn is_end_of(&self, mention: ExprId, below: &Below) -> bool {
-        let is_it = |place: ExprId| match self.scene.tree.expr(place).kind {
-            ExprKind::Index { base, .. } => base == mention && below.is_end(self.scene, place),
+        let scene = self.scene;
+        let is_same = |one, other| is_same(scene, one, other);
+        let is_it = |place: ExprId| match scene.tree.expr(place).kind {
+            ExprKind::Index { base, .. } => {
+                base == mention && below.is_end(scene.tree, place, is_same)
+            }
             _ => false,
         };
         self.parts(self.cond)

@@ -4,7 +4,6 @@
 //! the function owns at the call, and returns an error. Else it is made of the same parts.
 
 pub(super) mod begun;
-mod below;
 mod beside;
 mod between;
 mod block;

@@ -14,12 +14,13 @@
 //! ```
 
 use super::Exits;
-use super::below::{Below, element};
 use super::beside::only_asks;
 use super::branch::{Branch, counted, is_same, releases_all};
 use super::exit::null_tested;
 use super::state::UNSET;
-use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind, TokenRange, TypeKind};
+use crate::ast::{
+    Below, ExprId, ExprKind, LocalId, StmtId, StmtKind, TokenRange, TypeKind, element,
+};
 use crate::capi::{self, words_of};
 use crate::cfg::reaches;
 use crate::cfg::{Callee, Instr, InstrKind, Operand, Point, Source, Terminator};
@@ -257,16 +258,17 @@ fn spares(scene: &Scene<'_>, branch: &Branch, instr: &Instr, array: LocalId) -> 
 
 /// Whether all that `stmt` names of an array are elements below `end`.
 fn gives_below(scene: &Scene<'_>, stmt: StmtId, end: ExprId, array: LocalId) -> bool {
-    let below = Below::of(scene, stmt).filter(|below| below.is_end(scene, end));
+    let below = Below::of(scene.tree, stmt)
+        .filter(|below| below.is_end(scene.tree, end, |one, other| is_same(scene, one, other)));
     let parts = scene.tree.exprs_in(scene.tree.stmt(stmt).range);
     let mut elements = parts.filter(|(part, _)| {
-        let element = element(scene, *part);
+        let element = element(scene.tree, *part);
         element.is_some_and(|(of, _)| of == array)
     });
     let is_loop = releases_all(scene, stmt);
     let mut named = named(scene, scene.tree.stmt(stmt).range);
     match below {
-        Some(below) => elements.all(|(part, _)| below.array(scene, part).is_some()),
+        Some(below) => elements.all(|(part, _)| below.array(scene.tree, part).is_some()),
         // `free(items)`
         None => elements.next().is_none() && !(is_loop && named.any(|local| local == array)),
     }

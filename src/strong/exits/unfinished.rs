@@ -10,14 +10,13 @@
 use std::collections::BTreeSet;
 
 use super::Exits;
-use super::below::Below;
 use super::branch::{Branch, is_same, value_before};
 use super::exit::null_tested;
 use super::filled::{Filled, in_own_memory, loops_without, start_of};
 use super::made_exit::{Fate, fate, makers};
 use super::state::OWNED;
 use super::undone::pointed;
-use crate::ast::{ExprId, ExprKind, LocalId, StmtKind, Tree};
+use crate::ast::{Below, ExprId, ExprKind, LocalId, StmtKind, Tree};
 use crate::cfg::{Point, reaches};
 use crate::rule::PackageCx;
 use crate::strong::given_up::names_of;
@@ -85,10 +84,11 @@ impl Exits<'_, '_> {
             let loops = branch
                 .releases
                 .iter()
-                .filter_map(|&it| Below::of(scene, it));
-            loops
-                .into_iter()
-                .any(|below| below.is_end(scene, place) && self.is_counted_behind(branch, &below))
+                .filter_map(|&it| Below::of(scene.tree, it));
+            loops.into_iter().any(|below| {
+                below.is_end(scene.tree, place, |one, other| is_same(scene, one, other))
+                    && self.is_counted_behind(branch, &below)
+            })
         };
         let empty = asked.filter_map(|expr| null_tested(scene, expr));
         let empty = empty.filter(|place| !is_spared(place));

@@ -125,7 +125,7 @@ static PyObject *g(PyObject *d, PyObject *l) {{ if (f(d, l) < 0) return NULL; Py
     ];
     insta::assert_snapshot!(all.join("\n"), @"
     unknown: `f` may return an object with an exception set
-    unknown: `f` may return an object with an exception set
+    unknown: in `f`, `Py_CLEAR(r)` (line 9) is right where the function leaves here: it has no such way out in that state unknown: `f` may return an object with an exception set
 
     unknown: `f` need not tell its caller where the lookup fails
 

@@ -44,7 +44,7 @@ fn a_variable_that_borrows_first() {
             "Py_SETREF(o, NULL); return NULL;",
             "goto fail;",
         ] {
-            assert_eq!(leaving(first, exit), [LENT], "{first} {exit}");
+            assert_eq!(leaving(first, exit)[0], LENT, "{first} {exit}");
         }
     }
     assert_eq!(leaving("o = PyObject_Type(args);", "goto fail;"), [""; 0]);

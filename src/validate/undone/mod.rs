@@ -20,6 +20,7 @@ mod lost;
 mod outputs;
 mod owed;
 mod precedent;
+mod ready;
 mod spelling;
 mod staying;
 mod stored;
@@ -287,6 +288,15 @@ impl View<'_> {
                 true => format!("in `{name}`, what {told} holds need not be freed where the item is not there any more"),
                 false => precedent::may_stay(name, &told),
             });
+        }
+        if claims.is_empty()
+            && let Some(act) = self.unready(exit)
+        {
+            let act = self.told(act.expr);
+            claims.push(format!(
+                "in `{name}`, {act} is right where the function leaves here: it has no such way out in \
+                 that state"
+            ));
         }
         claims.extend(mistaken);
         claims

@@ -137,6 +137,7 @@ error:
 #[test]
 fn a_visitor_stores_nothing_of_the_item() {
     insta::assert_snapshot!(all(VISITS), @"
+        19: review: in `f`, `Py_DECREF(found.all)` (line 27) is right where the function leaves here: it has no such way out in that state
         @@
                  return -1;
              for (i = 0; i < PyList_GET_SIZE(list); i++) {

@@ -226,7 +226,7 @@ fn an_object_without_its_fields_is_not_released() {
 }
 
 #[test]
-fn an_object_with_its_fields_is_released() {
+fn an_object_is_released_as_nowhere_else() {
     insta::assert_snapshot!(object(
         r#"
     struct node *node = PyObject_New(struct node, &Node_Type);
@@ -239,6 +239,7 @@ fn an_object_with_its_fields_is_released() {
     return (PyObject *)node;
 "#
     ), @"
+        8: review: in `f`, `Py_DECREF(node)` is right where the function leaves here: it has no such way out in that state
         @@
                  return NULL;
              node->name = NULL;
