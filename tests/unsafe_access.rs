@@ -1,5 +1,5 @@
-//! Stores into lists and fields of objects, before and after the rewrite, in a free-threaded debug
-//! build of CPython.
+//! Stores into lists, fields of objects and lists of weak references, before and after the rewrite,
+//! in a free-threaded debug build of CPython.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -15,6 +15,7 @@ use support::{free_threaded_python, headers, run};
 const ACCESS: &str = include_str!("unsafe_access/access.c");
 const COUNTS: &str = include_str!("unsafe_access/counts.c");
 const UNIQUE: &str = include_str!("unsafe_access/unique.c");
+const WEAK: &str = include_str!("unsafe_access/weak.c");
 
 /// Compiles `source` as the module `name` in `folder`; whether that works is told by the output.
 fn compile(folder: &Path, name: &str, source: &str) -> Output {
@@ -36,7 +37,7 @@ fn rewritten(source: &str) -> String {
     let ungil = |command: &str, more: &[&str]| {
         let mut ungil = Command::new(env!("CARGO_BIN_EXE_ungil"));
         ungil
-            .args([command, "--select", "UG701,UG702", "--unsafe-fixes"])
+            .args([command, "--select", "UG701,UG702,UG706", "--unsafe-fixes"])
             .args(["--min-python", "3.13", "."])
             .args(more)
             .current_dir(folder.path())
@@ -81,6 +82,15 @@ fn items_of_a_shared_list_are_released() {
     // Four threads store two thousand items each; the last one is still there.
     assert_eq!(left(ACCESS), "left behind: 7999\n");
     assert_eq!(left(&rewritten(ACCESS)), "left behind: 0\n");
+}
+
+#[test]
+fn lists_of_weak_references_are_cleared_as_before() {
+    let new = rewritten(WEAK);
+    assert_eq!(new.matches("if (self->weakrefs").count(), 0, "{new}");
+    let before = python("weak", WEAK, "forget.py");
+    assert_eq!(before, "'Node' 'Made' 'Sub' 'Slotted' 8\ndone\n");
+    assert_eq!(python("weak", &new, "forget.py"), before);
 }
 
 #[test]

@@ -44,6 +44,7 @@ pub static ALL: &[&Rule] = &[
     &unsafe_access::object_field::DIRECT_OBJECT_FIELD,
     &unsafe_access::size_again::SIZE_ASKED_AGAIN,
     &unsafe_access::item_again::ITEM_LOOKED_UP_AGAIN,
+    &unsafe_access::weak_list::WEAK_REFERENCE_LIST_TEST,
     &module::UNDECLARED_MULTI_PHASE_MODULE,
     &module::UNDECLARED_SINGLE_PHASE_MODULE,
     &build_files::limited_api::UNCONDITIONAL_LIMITED_API,
@@ -61,6 +62,7 @@ pub static FOLLOWED: &[&[&str]] = &[
     thread_state::blocking::BLOCKING,
     unsafe_access::size_again::SIZES,
     &["PySequence_Fast_ITEMS"],
+    crate::capi::CLEARS_WEAK_LIST,
     // Lookups after a port; the borrowed ones are followed in any case.
     &[
         "PyList_GetItemRef",

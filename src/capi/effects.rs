@@ -43,6 +43,9 @@ pub struct Effects {
     pub settles_key: bool,
     /// What it does to the count of its first argument, if that is what it is for.
     pub counts: Option<Counts>,
+    /// The argument of which it leaves the count as it is, whatever else it does to it:
+    /// `PyObject_GC_UnTrack`.
+    pub uncounted: Option<u8>,
     /// The argument with a format of `Py_BuildValue`; the next one is the first that it stands for.
     pub format: Option<u8>,
     /// The first Python whose headers have it; `None` if older than 3.7.
@@ -332,6 +335,7 @@ fn parse(row: &'static str) -> Option<Effects> {
         looks_at_count: notes.looks,
         settles_key: notes.settles,
         counts: notes.counts,
+        uncounted: notes.uncounted,
         format: notes.format,
         keeps: notes.keeps,
         since: notes.since,
@@ -407,6 +411,7 @@ struct Notes {
     keeps: Vec<u8>,
     looks: bool,
     settles: bool,
+    uncounted: Option<u8>,
     counts: Option<Counts>,
     format: Option<u8>,
     since: Option<PyVersion>,
@@ -418,6 +423,7 @@ impl Notes {
         for note in cell.split(';').filter(|note| !note.is_empty()) {
             match note.split_once(':') {
                 Some(("derived", arg)) => notes.derived = Some(arg.parse().ok()?),
+                Some(("uncounted", arg)) => notes.uncounted = Some(arg.parse().ok()?),
                 Some(("keeps", arg)) => notes.keeps.push(arg.parse().ok()?),
                 Some(("locks", arg)) => notes.locks = Some(arg.parse().ok()?),
                 Some(("since", version)) => notes.since = Some(version.parse().ok()?),

@@ -5,6 +5,7 @@ mod acts;
 mod arg_format;
 mod build_format;
 mod callbacks;
+mod dying;
 mod effects;
 mod exceptions;
 mod libc;
@@ -23,6 +24,7 @@ pub use acts::{Acts, acts};
 pub use arg_format::{Stored, builds_plainly, lends_to_read, overwrites, reads_unit, stored};
 pub use build_format::{Built, built, takes_null_for_value};
 pub use callbacks::{CALLED_TO_CLEAN_UP, CallsBack, calls_back};
+pub use dying::{CLEARS_WEAK_LIST, counts_nothing, leaves_count};
 pub use effects::{
     Counts, Effects, OnNull, Out, OutKind, Returns, Steal, StealWhen, converts, counts,
     dies_of_null, effects, ends_program, is_jumped_to, jumps, keeps_pointer, looks_at_count,

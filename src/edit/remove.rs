@@ -31,6 +31,21 @@ impl Layout<'_> {
         self.edit(span, "")
     }
 
+    /// The edits that move the lines of `region` out of a block: those that are indented as the line
+    /// of `inner` is, or more, come out as far left as the line of `outer`.
+    #[must_use]
+    pub fn moved_out(&self, region: ByteSpan, inner: ByteOffset, outer: ByteOffset) -> Vec<Edit> {
+        let (old, new) = (self.indentation(inner), self.indentation(outer));
+        let lines = self.text_lines(region).into_iter();
+        let deeper = lines.filter(|&at| self.indentation(at).starts_with(old));
+        let edits = deeper.map(|at| {
+            let start = self.line_start(at);
+            let end = start.index() + old.len();
+            self.edit(ByteSpan::new(start.0, to_offset(end).0), new.to_vec())
+        });
+        edits.collect()
+    }
+
     /// Whole `lines` that are to go, with a blank line beside them where there would be two, or one
     /// behind `{` or in front of `}`.
     pub(super) fn with_blank_line(&self, lines: ByteSpan) -> ByteSpan {

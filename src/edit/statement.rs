@@ -332,7 +332,8 @@ impl Layout<'_> {
     }
 
     /// Whether no token follows `offset` on its line.
-    fn ends_line(&self, offset: ByteOffset) -> bool {
+    #[must_use]
+    pub fn ends_line(&self, offset: ByteOffset) -> bool {
         self.tokens
             .get(self.index(offset))
             .is_none_or(|token| token.first_on_line)

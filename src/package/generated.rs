@@ -123,6 +123,12 @@ static FIRST_WORDS: &[&str] = &[
     "generated from",
 ];
 
+/// Whether a tool made the file.
+#[must_use]
+pub fn is_generated(path: &Path, bytes: &[u8]) -> bool {
+    generator_of(path, bytes).is_some()
+}
+
 /// The tool that wrote this file, if its beginning says so.
 pub(super) fn generator_of(path: &Path, bytes: &[u8]) -> Option<&'static Generator> {
     let head = &bytes[..bytes.len().min(BANNER_BYTES)];

@@ -14,7 +14,7 @@ mod walk;
 use std::path::PathBuf;
 
 pub(crate) use foreign::{is_word_of, names_function};
-pub use generated::Generator;
+pub use generated::{Generator, is_generated};
 pub use kind::FileKind;
 pub use load::{LoadError, Request, load};
 pub use python::PythonRange;

@@ -29,6 +29,12 @@ const WITH_GIL: &[&str] = &[
     "GRAALPY_VERSION_NUM",
 ];
 
+/// Whether a word of C asks for an interpreter other than CPython.
+#[must_use]
+pub fn is_other_interpreter(word: &[u8]) -> bool {
+    WITH_GIL.iter().any(|name| name.as_bytes() == word)
+}
+
 /// The conditions around a place, outermost first, each with the truth that it must have.
 #[derive(Debug, Default)]
 pub(super) struct Path {

@@ -26,6 +26,7 @@ mod typedefs;
 pub use branches::Conditional;
 pub use combine::Interest;
 pub use config::{Config, VersionRange};
+pub use gil::is_other_interpreter;
 pub use include::{Includes, Inclusion, MissingHeader};
 pub use index::{Condition, Define, FileIndex};
 pub use items::RawItem;

@@ -123,33 +123,9 @@ impl<'t> Tables<'t> {
 
     /// One table of several functions, or one line of a table.
     fn row(&mut self, type_name: &str, row: &'t InitList) {
-        let Some(members) = members(type_name) else {
-            return;
-        };
-        let mut next = 0;
-        let mut values: Vec<(&str, ExprId)> = Vec::new();
-        for (at, entry) in row.entries.iter().enumerate() {
-            if at == 1 && type_name == "PyTypeObject" && self.is_size(&entry.value) {
-                continue;
-            }
-            let name = match entry.designators.as_slice() {
-                [Designator::Field(name)] => name.as_str(),
-                [] => members.get(next).copied().unwrap_or_default(),
-                _ => continue,
-            };
-            let at = members.iter().position(|member| *member == name);
-            next = at.map_or(next, |at| at + 1);
-            if let Init::Expr(value) = entry.value {
-                values.push((name, value));
-            }
+        if let Some(values) = values(self.tree, type_name, row) {
+            self.functions(type_name, &values);
         }
-        self.functions(type_name, &values);
-    }
-
-    /// The `0` of `PyObject_HEAD_INIT(NULL) 0, "name", …`, which stands where the name of a type
-    /// would.
-    fn is_size(&self, value: &Init) -> bool {
-        matches!(value, Init::Expr(value) if matches!(self.tree.expr(*value).kind, ExprKind::Int(_)))
     }
 
     fn functions(&mut self, type_name: &str, values: &[(&str, ExprId)]) {
@@ -224,4 +200,37 @@ impl<'t> Tables<'t> {
             _ => self.name(value).into_iter().collect(),
         }
     }
+}
+
+/// The values of a table of the type `type_name`, or of one line of it, by their members; `None` if
+/// that is no table which Python reads.
+pub(super) fn values<'t>(
+    tree: &Tree,
+    type_name: &str,
+    row: &'t InitList,
+) -> Option<Vec<(&'t str, ExprId)>> {
+    let members = members(type_name)?;
+    let mut next = 0;
+    let mut values = Vec::new();
+    for (at, entry) in row.entries.iter().enumerate() {
+        if at == 1 && type_name == "PyTypeObject" && is_size(tree, &entry.value) {
+            continue;
+        }
+        let name = match entry.designators.as_slice() {
+            [Designator::Field(name)] => name.as_str(),
+            [] => members.get(next).copied().unwrap_or_default(),
+            _ => continue,
+        };
+        let at = members.iter().position(|member| *member == name);
+        next = at.map_or(next, |at| at + 1);
+        if let Init::Expr(value) = entry.value {
+            values.push((name, value));
+        }
+    }
+    Some(values)
+}
+
+/// The `0` of `PyObject_HEAD_INIT(NULL) 0, "name", …`, which stands where the name of a type would.
+fn is_size(tree: &Tree, value: &Init) -> bool {
+    matches!(value, Init::Expr(value) if matches!(tree.expr(*value).kind, ExprKind::Int(_)))
 }

@@ -3,8 +3,10 @@
 mod collect;
 mod init_only;
 mod layout;
+mod weak_lists;
 
 pub use init_only::{init_only, reached_only_from};
+pub use weak_lists::{COUNT_IS_ZERO, WeakList, WeakLists, has_list};
 
 use std::collections::{BTreeMap, BTreeSet};
 

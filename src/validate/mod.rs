@@ -8,6 +8,7 @@ mod acquired;
 mod alternatives;
 mod answered;
 mod apart;
+mod balanced;
 mod before;
 mod borrowed;
 mod braces;
@@ -37,6 +38,7 @@ mod structure;
 mod twice;
 mod undeclared;
 mod undone;
+mod unguarded;
 mod variants;
 mod wrapper;
 

@@ -7,7 +7,7 @@ use super::locked::called_under_lock;
 use crate::ast::Function;
 use crate::ownership::summary::Summaries;
 use crate::program::{CallIndex, CallSite, Program, ProgramItem, Types};
-use crate::roles::{Role, Roles};
+use crate::roles::{Role, Roles, WeakLists};
 use crate::source::{ByteSpan, FileId};
 
 /// The package before the change.
@@ -21,6 +21,7 @@ pub(super) struct Original<'a> {
     roles: OnceLock<Roles>,
     calls: OnceLock<CallIndex>,
     under_lock: OnceLock<BTreeSet<Box<str>>>,
+    weak_lists: OnceLock<WeakLists>,
 }
 
 impl<'a> Original<'a> {
@@ -32,6 +33,7 @@ impl<'a> Original<'a> {
             roles: OnceLock::new(),
             calls: OnceLock::new(),
             under_lock: OnceLock::new(),
+            weak_lists: OnceLock::new(),
         }
     }
 
@@ -77,6 +79,12 @@ impl<'a> Original<'a> {
     pub(super) fn under_lock(&self) -> &BTreeSet<Box<str>> {
         self.under_lock
             .get_or_init(|| called_under_lock(self.program))
+    }
+
+    /// Which types have lists of weak references.
+    pub(super) fn weak_lists(&self) -> &WeakLists {
+        self.weak_lists
+            .get_or_init(|| WeakLists::new(self.program, &self.types))
     }
 
     fn roles(&self) -> &Roles {

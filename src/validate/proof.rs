@@ -9,9 +9,9 @@ use super::before::Before;
 use super::changed::Changed;
 use super::original::Original;
 use super::{
-    Failure, acquired, answered, apart, borrowed, braces, cleared, continued, contract, domains,
-    freed, kept, left, loans, locked, made, saved, statics, still, structure, twice, undeclared,
-    undone, variants, wrapper,
+    Failure, acquired, answered, apart, balanced, borrowed, braces, cleared, continued, contract,
+    domains, freed, kept, left, loans, locked, made, saved, statics, still, structure, twice,
+    undeclared, undone, unguarded, variants, wrapper,
 };
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{self, Absent, Form, REPLACEMENTS};
@@ -20,7 +20,6 @@ use crate::edit::Applied;
 use crate::ownership::track::{self, Callees, Gives, Origin, Problem, Report, Seed, Trouble};
 use crate::preprocess::Spelling;
 use crate::program::{Gap, Program, ProgramItem};
-use crate::sections::{Section, check_balance};
 use crate::source::{ByteOffset, ByteSpan, FileId};
 use crate::validate::statics::Kept;
 
@@ -115,7 +114,7 @@ fn of_function(
         applied,
         ..
     } = changed;
-    let (misplaced, undone, still, cleared, answered) = match author {
+    let (misplaced, undone, still, cleared, answered, unguarded) = match author {
         Author::Rule => (
             undeclared::undeclared(original, result, item, function, applied)
                 .or_else(|| undeclared::declared_twice(item, function, applied))
@@ -125,18 +124,20 @@ fn of_function(
             still::failure(changed),
             cleared::failure(changed),
             answered::failure(changed),
+            unguarded::failures(changed),
         ),
         // Sections of a person may be for something else.
-        Author::Person => (None, Vec::new(), None, None, None),
+        Author::Person => (None, Vec::new(), None, None, None, Vec::new()),
     };
-    let wrong = misplaced.or_else(|| unbalanced(item, function, applied));
+    let wrong = misplaced.or_else(|| balanced::wrong(item, function, applied));
     let wrong = wrong.map(|reason| (None, Failure::Wrong(reason)));
     let found = wrong.into_iter().chain(unreleased(changed));
     let found = found.chain(made::failure(changed)).chain(still);
     let found = found.chain(cleared).chain(locked::failure(changed));
     let found = found.chain(borrowed::failure(changed)).chain(undone);
     let found = found.chain(freed::failure(changed)).chain(answered);
-    found.chain(left::failure(changed)).collect()
+    let found = found.chain(left::failure(changed));
+    found.chain(unguarded).collect()
 }
 
 /// What is wrong with the references that the edits brought into a function, with the call in the
@@ -203,27 +204,6 @@ pub(super) fn span_of(item: &ProgramItem, function: &Function, seed: &Seed) -> O
     };
     let (_, span) = item.tokens.file_span(function.tree.expr(call).range)?;
     Some(span)
-}
-
-/// What is wrong with the critical sections and the mutexes of a function, if the edits brought in
-/// one.
-fn unbalanced(item: &ProgramItem, function: &Function, applied: &Applied) -> Option<String> {
-    let section = item.tokens.expansions.iter().any(|expansion| {
-        expansion.name.starts_with("Py_BEGIN_CRITICAL_SECTION")
-            && expansion.call.0 == item.place.0
-            && applied.map.to_original(expansion.call.1.start()).is_none()
-    });
-    let mutex = calls(function).any(|(call, name)| {
-        matches!(name, "PyMutex_Lock" | "PyMutex_Unlock")
-            && is_inserted(item, applied, function.tree.expr(call).range.start)
-    });
-    let graph = (section || mutex).then(|| graph(function))?;
-    let found = check_balance(&graph, &function.tree);
-    let what = match found.first()?.section {
-        Some(Section::Mutex(_)) => "keeps a mutex locked or unlocks it twice",
-        Some(Section::Record(_)) | None => "leaves a critical section open or ends it twice",
-    };
-    Some(format!("in `{}`, a path {what}", function.name))
 }
 
 /// What is wrong with the seeds, of what `counts`.

@@ -1,5 +1,5 @@
 //! Rules about macros and fields that look past the API: stores without a lock, fields of
-//! objects, counts as proofs.
+//! objects, counts as proofs, lists of weak references.
 
 pub mod count_test;
 pub mod item_again;
@@ -7,6 +7,7 @@ pub mod list_store;
 mod moved_items;
 pub mod object_field;
 pub mod size_again;
+pub mod weak_list;
 
 use std::collections::BTreeSet;
 

@@ -1,0 +1,179 @@
+//! UG706: a list of weak references is tested before it is cleared.
+
+mod before;
+mod shape;
+mod tested;
+mod whose;
+
+#[cfg(test)]
+mod tests;
+
+use crate::ast::{ExprId, Function, LocalId, StmtId};
+use crate::capi::CLEARS_WEAK_LIST;
+use crate::declare_rule;
+use crate::edit::{Confidence, Fix};
+use crate::program::Types;
+use crate::roles::WeakLists;
+use crate::rule::{Finding, ItemId, Note, Outcome, PackageCx};
+
+use super::{settle, told_at};
+
+declare_rule! {
+    /// ## What it does
+    /// Finds tests of the field with the list of weak references in front of
+    /// `PyObject_ClearWeakRefs`, and takes them out.
+    ///
+    /// ## Why
+    /// On the free-threaded build another thread may release a weak reference to the object while
+    /// that is being destroyed, and writes the field then. The test reads it without a lock and
+    /// without an atomic operation: a data race. `PyObject_ClearWeakRefs` asks itself whether there
+    /// is something to clear, on every Python, and does it safely.
+    ///
+    /// ## Example
+    /// ```c
+    /// if (self->weakreflist != NULL)
+    ///     PyObject_ClearWeakRefs((PyObject *)self);
+    /// ```
+    /// becomes
+    /// ```c
+    /// PyObject_ClearWeakRefs((PyObject *)self);
+    /// ```
+    ///
+    /// ## Confidence
+    /// Safe where the function is the `tp_dealloc` of types whose tables say that their list is in
+    /// this field (`tp_weaklistoffset`, or the member `__weaklistoffset__` with Python 3.9 or newer),
+    /// nothing else calls it, and nothing in front of the test can take a reference to the object.
+    /// For an object that lives, or whose type has no list, `PyObject_ClearWeakRefs` raises a
+    /// SystemError; so the fix asks for a review where one of the two is not shown. It does so, too,
+    /// in a package with code for PyPy: that never sets the field, and the call is a new one there.
+    ///
+    /// An exception that is pending stays: the function keeps it while it calls back.
+    ///
+    /// ## When it declines
+    /// - The test asks for more, has an `else` or stands behind one, or more than the call depends on
+    ///   it.
+    /// - A macro makes the test or the call, a directive stands between them, or a comment in the
+    ///   condition.
+    /// - Python calls the function as a method or in another slot than `tp_dealloc`, or what calls it:
+    ///   the object may live, and then its list is not to be cleared.
+    ///
+    /// ## References
+    /// - <https://docs.python.org/3/c-api/weakref.html#c.PyObject_ClearWeakRefs>
+    /// - <https://github.com/python/cpython/issues/135607>
+    pub static WEAK_REFERENCE_LIST_TEST {
+        code: "UG706",
+        name: "weak-reference-list-test",
+        summary: "a list of weak references is tested without a lock before it is cleared",
+        since: "0.1.0",
+        best: Some(Confidence::Safe),
+        triggers: CLEARS_WEAK_LIST,
+        check: check,
+    }
+}
+
+fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
+    let sites = CLEARS_WEAK_LIST.iter().flat_map(|name| cx.calls_to(name));
+    let sites: Vec<_> = sites.copied().collect();
+    if sites.is_empty() {
+        return;
+    }
+    let types = cx.types();
+    let lists = WeakLists::new(cx.program, types);
+    let mut found = Vec::new();
+    for site in sites {
+        if let Some(function) = cx.function(site.item) {
+            let look = Look {
+                cx,
+                types,
+                lists: &lists,
+                item: site.item,
+                function,
+            };
+            found.extend(look.finding(site.expr));
+        }
+    }
+    // What holds in one configuration of a function only, or for one use of a macro, does not hold.
+    found.sort_by_key(|(rank, _)| *rank);
+    let found = found.into_iter().map(|(_, finding)| finding).collect();
+    settle(cx, found, findings);
+}
+
+/// What a finding comes to, the worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// The call itself is wrong.
+    Living,
+    Manual,
+    Review,
+    Safe,
+}
+
+/// The function that is looked at.
+struct Look<'a> {
+    cx: &'a PackageCx<'a>,
+    types: &'a Types<'a>,
+    lists: &'a WeakLists,
+    item: ItemId,
+    function: &'a Function,
+}
+
+/// A test of a list, and the call that clears it.
+struct Tested {
+    /// The `if`.
+    test: StmtId,
+    cond: ExprId,
+    /// The variable whose object has the list.
+    object: LocalId,
+    /// The struct with the field, if it is known, and the field.
+    owner: Option<String>,
+    field: Box<str>,
+    call: ExprId,
+}
+
+impl Look<'_> {
+    fn finding(&self, call: ExprId) -> Option<(Rank, Finding)> {
+        let tested = self.tested(call)?;
+        let (file, span) = told_at(self.cx, self.item, tested.cond)?;
+        let mut notes = Vec::new();
+        let (rank, outcome) = match self.called_for_living() {
+            Some(caller) => (Rank::Living, Outcome::Manual(not_for_living(caller))),
+            None => match self.fix(&tested, &mut notes) {
+                Ok(fix) if fix.confidence == Confidence::Safe => (Rank::Safe, Outcome::Fix(fix)),
+                Ok(fix) => (Rank::Review, Outcome::Fix(fix)),
+                Err(why) => (Rank::Manual, Outcome::Manual(why.to_owned())),
+            },
+        };
+        let finding = Finding {
+            rule: &WEAK_REFERENCE_LIST_TEST,
+            file,
+            span,
+            function: Some(self.function.name.clone()),
+            api: Some(CLEARS_WEAK_LIST[0]),
+            message: format!(
+                "`{}` is read without a lock while other threads may change it",
+                tested.field
+            ),
+            notes,
+            outcome,
+        };
+        Some((rank, finding))
+    }
+
+    fn fix(&self, tested: &Tested, notes: &mut Vec<Note>) -> Result<Fix, &'static str> {
+        let mut fix = self.without_test(tested)?;
+        let counting = self.may_count(tested);
+        for doubt in self.doubts(tested, counting.is_some()) {
+            fix.assume(doubt);
+        }
+        let told = "this may take a reference to the object, for all that is known";
+        notes.extend(counting.and_then(|range| self.note(range, told)));
+        Ok(fix)
+    }
+}
+
+fn not_for_living(caller: &str) -> String {
+    format!(
+        "`{caller}` runs for objects that live, and for these the call raises a SystemError: clear \
+         the list in `tp_dealloc` only, and without a test"
+    )
+}
