@@ -44,7 +44,8 @@ pub use stable::{FIRST_ABI3T, OutsideAbi3t};
 pub use version::{BadVersion, PyVersion};
 pub use words::{is_un, words_of};
 pub use writes::{
-    Gives, Writes, field, lives_in, releases_buffer, sets_atomically, stores_atomically, writes,
+    Gives, Writes, compares_atomically, field, is_atomic, is_atomic_type, lives_in,
+    releases_buffer, sets_atomically, stores_atomically, writes,
 };
 
 /// Whether nothing is known of what a function of this name does: neither the C API has it, nor C.

@@ -44,6 +44,8 @@ pub enum Gives {
     Lent,
     /// Memory of the object that this argument is: who has it alone may write there.
     Part(usize),
+    /// What this argument leads to: nobody else has it if nobody else has the argument.
+    Held(usize),
     /// The attributes of a type, which others look up without a lock.
     Attributes,
 }
@@ -134,15 +136,59 @@ pub fn writes(name: &str) -> Option<&'static Writes> {
         .or_else(|| is_atomic(name).then_some(&ATOMIC))
 }
 
+/// Whether a type of the C library is atomic, by its name; those for addresses are left out, as what
+/// they lead to is not (C17 7.17.6).
+#[must_use]
+pub fn is_atomic_type(name: &str) -> bool {
+    let what = name.strip_prefix("atomic_");
+    what.is_some_and(|what| {
+        let what = what.trim_start_matches("u");
+        let sized = what.starts_with("int_") && what.ends_with("_t");
+        sized || ATOMIC_TYPES.contains(&what)
+    })
+}
+
+/// How the names of atomic operations begin.
+const FAMILIES: [&str; 5] = [
+    "atomic_",
+    "__atomic_",
+    "__sync_",
+    "_Py_atomic_",
+    "Interlocked",
+];
+
+/// The atomic types after `atomic_` and `u`, but for those with a size.
+const ATOMIC_TYPES: [&str; 15] = [
+    "bool",
+    "char",
+    "schar",
+    "short",
+    "int",
+    "long",
+    "llong",
+    "char8_t",
+    "char16_t",
+    "char32_t",
+    "wchar_t",
+    "size_t",
+    "ptrdiff_t",
+    "intmax_t",
+    "flag",
+];
+
+/// Whether an atomic operation writes only if what is there is still what was read before.
+#[must_use]
+pub fn compares_atomically(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.contains("compare")
+        && FAMILIES
+            .iter()
+            .any(|it| name.starts_with(&it.to_ascii_lowercase()))
+}
+
 /// Whether a name is one of a family of atomic operations.
-pub(super) fn is_atomic(name: &str) -> bool {
-    const FAMILIES: [&str; 5] = [
-        "atomic_",
-        "__atomic_",
-        "__sync_",
-        "_Py_atomic_",
-        "Interlocked",
-    ];
+#[must_use]
+pub fn is_atomic(name: &str) -> bool {
     FAMILIES.iter().any(|family| name.starts_with(family))
 }
 
@@ -218,10 +264,16 @@ fn parse(row: &'static str) -> Option<(&'static str, Writes)> {
         "shared" => Gives::Shared,
         "lent" => Gives::Lent,
         "attributes" => Gives::Attributes,
-        _ => match result.strip_prefix("part:") {
-            Some(argument) => Gives::Part(argument.parse().ok()?),
-            None => Gives::Argument(result.strip_prefix("arg:")?.parse().ok()?),
-        },
+        _ => {
+            let (what, argument) = result.split_once(':')?;
+            let argument = argument.parse().ok()?;
+            match what {
+                "part" => Gives::Part(argument),
+                "held" => Gives::Held(argument),
+                "arg" => Gives::Argument(argument),
+                _ => return None,
+            }
+        }
     };
     let writes = Writes {
         arguments: arguments?,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use crate::ast::{ExprKind, Function, LocalId, Storage};
+use crate::ast::{BinaryOp, ExprId, ExprKind, Function, LocalId, Storage};
 use crate::capi::{self, Counts};
 use crate::cfg::{
     self, Base, BlockId, Callee, Cfg, Instr, InstrKind, Liveness, Operand, Place, Point,
@@ -120,10 +120,27 @@ impl<'a> Flow<'a> {
         let Some((_, sequence)) = argument(call) else {
             return false;
         };
+        // `v != NULL && PyList_CheckExact(v)`
+        let is_there = |asked: ExprId| match tree.expr(asked).kind {
+            ExprKind::Binary {
+                op: BinaryOp::NotEquals,
+                lhs,
+                rhs,
+            } => tree.as_local(lhs) == Some(sequence) && tree.is_null(rhs),
+            _ => false,
+        };
+        let asks = |cond: ExprId| match tree.expr(cond).kind {
+            ExprKind::Binary {
+                op: BinaryOp::LogicalAnd,
+                lhs,
+                rhs,
+            } => is_there(lhs) && argument(rhs) == Some(("PyList_CheckExact", sequence)),
+            _ => argument(cond) == Some(("PyList_CheckExact", sequence)),
+        };
         tree.exprs.iter().any(|expr| match expr.kind {
             ExprKind::Conditional {
                 cond, otherwise, ..
-            } => otherwise == call && argument(cond) == Some(("PyList_CheckExact", sequence)),
+            } => otherwise == call && asks(cond),
             _ => false,
         })
     }

@@ -11,7 +11,15 @@ use crate::rule::PackageCx;
 use crate::source::FileId;
 
 /// Functions that call one of their arguments where no other thread is left.
-const AT_EXIT: &[&str] = &["atexit", "Py_AtExit", "pthread_atfork"];
+const AT_EXIT: &[&str] = &["atexit", "Py_AtExit"];
+
+/// Functions that call one of their arguments once, by a flag that all threads share.
+const ONCE: &[&str] = &[
+    "pthread_once",
+    "call_once",
+    "InitOnceExecuteOnce",
+    "_PyOnceFlag_CallOnce",
+];
 
 /// The functions, by name, that no other thread can meet: those that make a module or take it
 /// down, programs with their `main`, what `pthread_once` calls, constructors of the compiler, and
@@ -86,7 +94,7 @@ fn names(tree: &Tree) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The functions of files with a `main`: programs beside the extension.
+/// The functions of files with a `main`, and nothing that Python calls: programs beside the extension.
 fn programs<'a>(cx: &PackageCx<'a>) -> BTreeSet<&'a str> {
     let is_main = |name: &str| matches!(name, "main" | "wmain" | "WinMain" | "DllMain");
     let functions = || cx.program.functions();
@@ -94,6 +102,17 @@ fn programs<'a>(cx: &PackageCx<'a>) -> BTreeSet<&'a str> {
         .filter(|(_, function)| is_main(&function.name))
         .map(|(item, _)| item.unit)
         .collect();
+    let of_python: BTreeSet<FileId> = functions()
+        .filter(|(item, function)| {
+            let roles = cx.roles().into_iter();
+            roles
+                .flat_map(|roles| roles.of(item, function))
+                .next()
+                .is_some()
+        })
+        .map(|(item, _)| item.unit)
+        .collect();
+    let units = &units - &of_python;
     let (inside, outside): (Vec<_>, Vec<_>) =
         functions().partition(|(item, _)| units.contains(&item.unit));
     let outside: BTreeSet<&str> = outside.iter().map(|(_, f)| f.name.as_str()).collect();
@@ -134,24 +153,33 @@ fn constructors<'a>(cx: &PackageCx<'a>) -> impl Iterator<Item = &'a str> {
         .chain(declared.map(|declarator| declarator.name.as_str()))
 }
 
-/// The functions that are handed to one that calls them once.
+/// The functions that are handed to one that calls them once, or when the process ends.
 fn callbacks<'a>(cx: &PackageCx<'a>) -> BTreeSet<&'a str> {
     let calls = cx.program.functions().flat_map(|(_, function)| {
         let tree = &function.tree;
-        tree.exprs.iter().filter_map(move |expr| match &expr.kind {
-            ExprKind::Call { callee, args } => Some((tree, tree.callee_name(*callee)?, args)),
-            _ => None,
-        })
+        let calls = tree.calls().filter_map(|(call, _)| tree.call(call));
+        calls.map(move |(name, args)| (tree, name, args))
     });
+    let is_alone = |tree: &Tree, name: &str, args: &[ExprId]| {
+        let has_one_flag = || args.first().is_some_and(|&flag| is_static(tree, flag));
+        AT_EXIT.contains(&name) || ONCE.contains(&name) && has_one_flag()
+    };
     calls
-        .filter(|(_, name, _)| AT_EXIT.contains(name) || is_once(name))
+        .filter(|&(tree, name, args)| is_alone(tree, name, args))
         .flat_map(|(tree, _, args)| args.iter().filter_map(move |&arg| function(tree, arg)))
         .collect()
 }
 
-/// `pthread_once`, `call_once`, `InitOnceExecuteOnce`, `_PyOnceFlag_CallOnce`.
-fn is_once(name: &str) -> bool {
-    name.to_ascii_lowercase().ends_with("once")
+/// Whether an expression is the address of a variable that all calls share.
+fn is_static(tree: &Tree, flag: ExprId) -> bool {
+    match &tree.expr(flag).kind {
+        ExprKind::Name(Name::Global(_)) => true,
+        ExprKind::Name(Name::Local(local)) => tree.is_static(*local),
+        ExprKind::Cast { operand, .. } | ExprKind::Unary { operand, .. } => {
+            is_static(tree, *operand)
+        }
+        _ => false,
+    }
 }
 
 fn function(tree: &Tree, arg: ExprId) -> Option<&str> {

@@ -9,6 +9,7 @@ use super::phase::{alone, reachable};
 use super::roots::Path;
 use super::writes::{How, Target, Writers};
 use crate::ast::{ExprId, Function, LocalId, Name, Storage, TokenRange, Type, TypeKind};
+use crate::capi::is_atomic_type;
 use crate::facts::{GuardedBy, guards};
 use crate::program::{Body, ItemId, ProgramItem};
 use crate::rule::PackageCx;
@@ -132,7 +133,10 @@ impl<'c, 'a> Inventory<'c, 'a> {
             return;
         };
         let is_variable = matches!(declaration.storage, Storage::None | Storage::Static);
-        if !is_variable || declaration.thread_local || self.is_atomic(item, declaration.range) {
+        let declarators = declaration.declarators.iter();
+        let names: Vec<&str> = declarators.map(|it| it.name.as_str()).collect();
+        let is_known = is_variable && !declaration.thread_local;
+        if !is_known || self.is_atomic(item, declaration.range, &names) {
             return;
         }
         for declarator in &declaration.declarators {
@@ -170,7 +174,7 @@ impl<'c, 'a> Inventory<'c, 'a> {
             let range = local.decl.map(|decl| function.tree.stmt(decl).range);
             if !is_static
                 || !is_mutable(&local.ty)
-                || range.is_some_and(|range| self.is_atomic(item, range))
+                || range.is_some_and(|range| self.is_atomic(item, range, &[&local.name]))
             {
                 continue;
             }
@@ -208,22 +212,26 @@ impl<'c, 'a> Inventory<'c, 'a> {
     }
 
     /// `_Atomic int n;`, and what packages call thread-local: `static PKG_THREAD_LOCAL int n;`.
-    fn is_atomic(&self, item: &ProgramItem, range: TokenRange) -> bool {
+    fn is_atomic(&self, item: &ProgramItem, range: TokenRange, names: &[&str]) -> bool {
         let files = self.cx.program.files;
         let is_atomic = (range.start..range.end)
             .take_while(|&at| item.tokens.text(files, at) != b"=")
             .any(|at| item.tokens.text(files, at) == b"_Atomic");
-        let local =
-            item.tokens.expansions.iter().any(|expansion| {
-                range.contains(expansion.tokens) && is_thread_local(&expansion.name)
-            });
-        // An unknown word among the specifiers is lost to the parser.
+        let expansions = item.tokens.expansions.iter();
+        let (empty, made): (Vec<_>, Vec<_>) =
+            expansions.partition(|it| it.tokens.start >= it.tokens.end);
+        let mut made = made.iter().filter(|it| range.contains(it.tokens));
+        let local = made.any(|it| is_thread_local(&it.name));
+        // An unknown word among the specifiers is lost to the parser. A macro that stands for nothing
+        // says nothing: `#define PKG_TLS`.
+        let says =
+            |word: &&str| !names.contains(word) && !empty.iter().any(|it| *it.name == **word);
         let text = place_of(item, range).map(|(file, span)| files.get(file).text(span));
         let words = text.iter().flat_map(|text| {
             let declared = text.split('=').next().unwrap_or_default();
             declared.split(|c: char| c != '_' && !c.is_ascii_alphanumeric())
         });
-        is_atomic || local || words.into_iter().any(is_thread_local)
+        is_atomic || local || words.filter(says).any(is_thread_local)
     }
 
     fn note(
@@ -339,9 +347,9 @@ fn is_mutable(ty: &Type) -> bool {
     match &ty.kind {
         TypeKind::Array(element, _) => is_mutable(element),
         TypeKind::Function(..) => false,
-        _ => ty.name().is_none_or(|name| {
-            !is_lock(ty) && !ATOMIC.contains(&name) && !name.starts_with("atomic_")
-        }),
+        _ => ty
+            .name()
+            .is_none_or(|name| !is_lock(ty) && !ATOMIC.contains(&name) && !is_atomic_type(name)),
     }
 }
 

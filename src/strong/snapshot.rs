@@ -9,6 +9,7 @@
 //! What is no list gives a tuple or a new list, which nobody else has.
 
 mod size;
+mod there;
 
 use super::items::{ITEMS, kept_in};
 use super::scene::Scene;
@@ -70,6 +71,7 @@ fn copy_list(scene: &Scene<'_>, call: ExprId, fix: &mut Fix) -> Option<()> {
     };
     // It is evaluated twice.
     scene.as_local(*argument)?;
+    let is_there = there::is_there(scene, *argument);
     let (whole, argument) = (scene.span(call)?, scene.span(*argument)?);
     let stmt = scene.stmt_span(scene.stmt_of(call)?)?;
     let takes_all = match scene.parent_of_expr(call)? {
@@ -88,7 +90,12 @@ fn copy_list(scene: &Scene<'_>, call: ExprId, fix: &mut Fix) -> Option<()> {
     .concat();
     let line = String::from_utf8_lossy(&line);
     let argument = scene.text(argument);
-    let text = format!("PyList_CheckExact({argument}){line}? PyList_AsTuple({argument}){line}: ");
+    let asked = match is_there {
+        true => String::new(),
+        false => format!("{argument} != NULL && "),
+    };
+    let text =
+        format!("{asked}PyList_CheckExact({argument}){line}? PyList_AsTuple({argument}){line}: ");
     fix.insert(scene.file, whole.start(), text);
     Some(())
 }

@@ -5,7 +5,7 @@ use super::body::Body;
 use super::settled::replaces;
 use super::value::{Kinds, Value};
 use super::walk::Context;
-use crate::ast::{ExprId, ExprKind, LocalId, Name, UnaryOp};
+use crate::ast::{ExprId, ExprKind, LocalId, Name, Parent, Type, UnaryOp};
 use crate::capi;
 use crate::roles::is_slot;
 use crate::rule::ItemId;
@@ -124,9 +124,11 @@ impl<'a> Body<'_, '_, 'a> {
                 if op.is_none() && self.is_atomic(*lhs) {
                     self.check_update(at, *lhs, *rhs);
                 }
-                self.check_place(*lhs, at);
+                self.check_stored(at, *lhs);
             }
-            ExprKind::Unary { op, operand } if op.is_step() => self.check_place(*operand, at),
+            ExprKind::Unary { op, operand } if op.is_step() => self.check_stored(at, *operand),
+            // `convert = utc ? gmtime : localtime;`
+            ExprKind::Name(Name::Global(name)) => self.check_name(at, name),
             ExprKind::Call { callee, args } => self.check_call(at, *callee, args),
             ExprKind::Member {
                 base,
@@ -134,6 +136,26 @@ impl<'a> Body<'_, '_, 'a> {
                 arrow: true,
             } => self.check_member(at, *base, field),
             _ => {}
+        }
+    }
+
+    fn check_stored(&mut self, at: ExprId, place: ExprId) {
+        if self.is_atomic(place) && self.place(place).memory.points.is_open() {
+            self.check_decided(at, place);
+        }
+        self.check_place(place, at);
+    }
+
+    /// Names a function with state of its own that something else than a call has.
+    fn check_name(&mut self, at: ExprId, name: &str) {
+        let parent = self.known.parents().of_expr(at);
+        let is_called = match parent {
+            Some(Parent::Expr(call)) => self.tree().called(call) == Some(name),
+            _ => false,
+        };
+        let is_hidden = || capi::writes(name).is_some_and(|row| row.is_hidden(|_| false));
+        if !is_called && !self.walk.is_function(name) && is_hidden() {
+            self.leave(at, name.to_owned(), Why::Calls);
         }
     }
 
@@ -176,10 +198,11 @@ impl<'a> Body<'_, '_, 'a> {
 
     /// Names a write without a lock, or notes with which.
     pub(super) fn leave_write(&mut self, place: ExprId, at: ExprId, text: String) {
-        if self.is_locked(at) {
+        if self.is_locked(at) && self.is_known(place) {
             self.note_use(place, at, true);
+        } else {
+            self.walk.leave(self.item, at, text, Why::Writes);
         }
-        self.leave(at, text, Why::Writes);
     }
 
     /// Names what nothing accounts for, unless a lock is held.
@@ -194,12 +217,13 @@ impl<'a> Body<'_, '_, 'a> {
         let ty = types.of(self.tree(), place);
         ty.filter(|ty| types.pointee(ty).is_none())
             .is_some_and(|ty| {
-                ty.is_atomic || ty.name().is_some_and(|name| name.starts_with("atomic_"))
+                let name = ty.name().unwrap_or_default();
+                ty.is_atomic && !is_address(name) || capi::is_atomic_type(name)
             })
     }
 
     /// Whether the place is a lock.
-    fn is_lock(&self, place: ExprId) -> bool {
+    pub(super) fn is_lock(&self, place: ExprId) -> bool {
         let ty = self.walk.types.of(self.tree(), place);
         ty.is_some_and(is_lock)
     }
@@ -220,7 +244,13 @@ impl<'a> Body<'_, '_, 'a> {
 
     fn check_call(&mut self, at: ExprId, callee: ExprId, args: &[ExprId]) {
         match self.callee(callee, args.len()) {
-            Callee::Own(_) | Callee::Slot(_) => {}
+            Callee::Own(_) => self.check_atomics_given(at, args),
+            // An object that others have is not to be filled, or emptied, once more.
+            Callee::Slot("tp_init" | "tp_clear") if args.iter().any(|&arg| self.is_given(arg)) => {
+                let text = self.text(callee);
+                self.leave_call(at, args, text);
+            }
+            Callee::Slot(_) => {}
             Callee::Pointer => {
                 self.note_let_go("", args);
                 if args.iter().any(|&arg| self.is_given(arg)) {
@@ -235,6 +265,18 @@ impl<'a> Body<'_, '_, 'a> {
         }
     }
 
+    /// Names atomic places that functions of the package get by their address: what they do with them
+    /// is not compared with what is done here.
+    fn check_atomics_given(&mut self, at: ExprId, args: &[ExprId]) {
+        for &arg in args {
+            let place = self.addressed(self.tree().without_casts(arg));
+            let is_open = |place| self.place(place).memory.points.is_open();
+            if let Some(place) = place.filter(|&it| self.is_atomic(it) && is_open(it)) {
+                self.leave_write(place, at, self.text(place));
+            }
+        }
+    }
+
     /// Names an atomic operation that replaces a pointer, as who has loaded the old one may still use
     /// it when it is released, or that loses what another thread wrote.
     fn check_atomic(&mut self, at: ExprId, name: &str, args: &[ExprId]) {
@@ -244,9 +286,15 @@ impl<'a> Body<'_, '_, 'a> {
         };
         let types = &self.walk.types;
         let ty = types.of(self.tree(), cell);
-        if ty.is_some_and(|ty| types.pointee(ty).is_some()) {
-            self.leave_write(cell, at, self.text(cell));
-        } else if capi::stores_atomically(name) {
+        let is_pointer =
+            |ty: &Type| types.pointee(ty).is_some() || ty.name().is_some_and(is_address);
+        if ty.is_some_and(is_pointer) {
+            return self.leave_write(cell, at, self.text(cell));
+        }
+        if self.place(cell).memory.points.is_open() {
+            self.check_decided(at, cell);
+        }
+        if capi::stores_atomically(name) {
             for &value in &args[1..] {
                 self.check_update(at, cell, value);
             }
@@ -255,14 +303,15 @@ impl<'a> Body<'_, '_, 'a> {
 
     /// Names a call that was not read, or notes with which lock it gets what threads share.
     pub(super) fn leave_call(&mut self, at: ExprId, args: &[ExprId], text: String) {
-        if self.is_locked(at) {
-            for &arg in args {
-                if self.is_given(arg) {
-                    self.note_use(arg, at, true);
-                }
-            }
+        let given = args.iter().copied().filter(|&arg| self.is_given(arg));
+        // `h = self->handle; lib_step(h);`
+        let given: Vec<ExprId> = given.map(|arg| self.known.paths.origin(arg)).collect();
+        if !self.is_locked(at) || !given.iter().all(|&it| self.is_known(it)) {
+            return self.walk.leave(self.item, at, text, Why::Calls);
         }
-        self.leave(at, text, Why::Calls);
+        for place in given {
+            self.note_use(place, at, true);
+        }
     }
 
     /// `function` writes through `arg`.
@@ -308,4 +357,9 @@ impl<'a> Body<'_, '_, 'a> {
             },
         }
     }
+}
+
+/// Whether numbers of a type are addresses: what they lead to is not atomic.
+fn is_address(name: &str) -> bool {
+    name.ends_with("intptr_t")
 }

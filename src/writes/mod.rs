@@ -22,6 +22,7 @@
 
 mod body;
 mod calls;
+mod decided;
 mod guards;
 mod handles;
 mod lapsed;

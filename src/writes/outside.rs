@@ -8,8 +8,8 @@ use super::value::{Kinds, Value};
 use super::walk::Context;
 use crate::ast::{ExprId, ExprKind, Name, UnaryOp};
 use crate::capi::{
-    Copied, Effects, Gives, LockAct, OutKind, Returns, Stored, copies_memory, effects,
-    lends_to_read, lock_call, stored, writes,
+    CallsBack, Copied, Effects, Gives, LockAct, OutKind, Returns, Stored, acts, calls_back,
+    copies_memory, effects, lends_to_read, lock_call, stored, writes,
 };
 
 impl Body<'_, '_, '_> {
@@ -38,7 +38,15 @@ impl Body<'_, '_, '_> {
                 .into_iter()
                 .filter(|_| !is_alone)
             {
-                let count = self.walk.cx.function(item).map_or(0, |it| it.params.len());
+                let function = self.walk.cx.function(item);
+                let count = function.map_or(0, |it| it.params.len());
+                // `int (*visit)(struct device *, void *)`: what is not `void *` a library has itself.
+                let of_library = |at: usize| {
+                    let types = self.walk.types;
+                    let param = function.and_then(|it| Some(it.tree.local(*it.params.get(at)?)));
+                    let to = param.and_then(|param| types.pointee(&param.ty));
+                    writes(name).is_none() && to.is_some_and(|to| !to.is_void())
+                };
                 let given = match others {
                     // `O&`: an object, and where what it stands for goes.
                     _ if name.starts_with("PyArg_") || name.starts_with("_PyArg_") => {
@@ -47,8 +55,19 @@ impl Body<'_, '_, '_> {
                             values.get(at + 1).copied().unwrap_or(Value::SHARED),
                         ]
                     }
+                    // In another thread.
+                    _ if calls_back(name) == Some(CallsBack::Apart) => vec![Value::SHARED; count],
                     Value::NONE => vec![Value::SHARED; count],
-                    others => vec![others; count],
+                    others => {
+                        let given = |at| {
+                            if of_library(at) {
+                                Value::SHARED
+                            } else {
+                                others
+                            }
+                        };
+                        (0..count).map(given).collect()
+                    }
                 };
                 self.walk.visit(Context {
                     item,
@@ -169,6 +188,10 @@ impl Body<'_, '_, '_> {
                 Gives::Shared => Value::SHARED,
                 Gives::Lent => Value::LENT,
                 Gives::Part(arg) => self.part(args.get(arg)),
+                Gives::Held(arg) => match values.get(arg) {
+                    Some(&value) if value.points.is_private() => value,
+                    _ => Value::SHARED,
+                },
                 Gives::Attributes => Value::ATTRIBUTES,
             };
         }
@@ -191,8 +214,32 @@ impl Body<'_, '_, '_> {
         }
     }
 
+    /// Memory of an object that others have, which they may be using: `free(self->text);`.
+    fn check_freed(&mut self, at: ExprId, name: &str, args: &[ExprId]) {
+        let Some(acts) = acts(name).filter(|acts| acts.frees && !acts.gives_memory) else {
+            return;
+        };
+        for (number, &arg) in args.iter().enumerate() {
+            let place = self.tree().without_casts(arg);
+            let base = match self.tree().expr(place).kind {
+                ExprKind::Member { base, .. } => base,
+                _ => continue,
+            };
+            if acts.changes(number) && self.value(base).points.has(Kinds::SHARED) {
+                let text = format!("{} by {name}", self.text(place));
+                self.leave_write(place, at, text);
+            }
+        }
+    }
+
+    /// Whether a file of the package that was not read may have the function.
+    fn is_own_unread(&self, name: &str) -> bool {
+        self.walk.cx.program.unread.names(name)
+    }
+
     pub(super) fn check_outside(&mut self, at: ExprId, name: &str, args: &[ExprId]) {
         self.check_lock(at, name, args);
+        self.check_freed(at, name, args);
         self.note_let_go(name, args);
         if let Some(row) = writes(name) {
             let is_null = |at: usize| args.get(at).is_some_and(|&arg| self.tree().is_null(arg));
@@ -220,7 +267,7 @@ impl Body<'_, '_, '_> {
                 }
             }
         } else if !self.walk.cx.program.facts.is_thread_safe(name)
-            && args.iter().any(|&arg| self.is_given(arg))
+            && (args.iter().any(|&arg| self.is_given(arg)) || self.is_own_unread(name))
         {
             self.leave_call(at, args, name.to_owned());
         }

@@ -55,6 +55,11 @@ impl Lent {
     pub(super) fn has(&self, field: &Field) -> bool {
         self.0.contains(field)
     }
+
+    /// Whether some struct has a field of this name, with something other than new memory in it.
+    pub(super) fn has_any(&self, field: &str) -> bool {
+        self.0.iter().any(|(_, it)| &**it == field)
+    }
 }
 
 /// What one function stores.

@@ -4,7 +4,7 @@ use super::body::Body;
 use super::owned::field_of;
 use super::value::{Kinds, Value};
 use crate::ast::{ExprId, ExprKind, Type, TypeKind};
-use crate::capi::{Gives, field};
+use crate::capi::{Gives, converts, field};
 
 impl Body<'_, '_, '_> {
     /// What is read from a field, an element, or through a pointer.
@@ -86,10 +86,12 @@ impl Body<'_, '_, '_> {
         let value = self.value(operand);
         let is_number = |ty| self.walk.types.is_number(ty);
         let from = self.walk.types.of(tree, operand);
-        let is_call = matches!(tree.expr(operand).kind, ExprKind::Call { .. });
+        let inner = tree.without_casts(operand);
+        let is_call = matches!(tree.expr(inner).kind, ExprKind::Call { .. });
+        let is_converted = tree.called(inner).is_some_and(converts);
         let is_unknown = match from {
             Some(from) => is_number(from),
-            None => value == Value::NONE && !is_call,
+            None => value == Value::NONE && (!is_call || is_converted),
         };
         let is_const = |ty| self.walk.types.pointee(ty).is_some_and(|to| to.is_const);
         // `((conf *)defaults)->n`: what a static points to need not be constant.

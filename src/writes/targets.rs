@@ -33,7 +33,6 @@ impl Targets {
             alone: alone.iter().map(|name| (*name).to_owned()).collect(),
             ..Self::default()
         };
-        targets.alone.extend(destructors(cx));
         for (id, function) in functions(cx) {
             if is_address_taken(cx, function)
                 && cx
@@ -63,7 +62,7 @@ impl Targets {
 }
 
 /// The functions that capsules are made with: nobody else has the capsule when they run.
-fn destructors(cx: &PackageCx<'_>) -> BTreeSet<String> {
+pub(super) fn destructors(cx: &PackageCx<'_>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (_, function) in functions(cx) {
         let tree = &function.tree;

@@ -10,7 +10,7 @@ use super::guards::{Found, Guards, Helpers, Use, unguarded};
 use super::late::LetGo;
 use super::members::Members;
 use super::owned::Lent;
-use super::targets::{Targets, functions, parameter};
+use super::targets::{Targets, destructors, functions, parameter};
 use super::text::Text;
 use super::value::{Kinds, Value};
 use super::{Left, Why};
@@ -59,6 +59,8 @@ pub(super) struct Walk<'c, 'a> {
     variables: FxHashMap<&'c str, &'c Type>,
     /// Those that the package defines.
     defined: FxHashSet<&'c str>,
+    /// Those that are one for all threads and all files.
+    single: FxHashSet<&'c str>,
     inventoried: FxHashSet<String>,
     functions: FxHashSet<&'c str>,
     known: BTreeMap<Context, (usize, Summary)>,
@@ -93,9 +95,12 @@ impl<'c, 'a> Walk<'c, 'a> {
                 if matches!(declarator.ty.kind, crate::ast::TypeKind::Function(..)) {
                     continue;
                 }
-                variables
-                    .entry(declarator.name.as_str())
-                    .or_insert(&declarator.ty);
+                let ty = &declarator.ty;
+                let known = variables.entry(declarator.name.as_str()).or_insert(ty);
+                // Of two files with a variable of that name, the one that may hold more counts.
+                if known.is_const || cx.types().is_number(known) {
+                    *known = ty;
+                }
                 if declaration.storage != Storage::Extern {
                     defined.insert(declarator.name.as_str());
                 }
@@ -117,6 +122,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             members: Members::new(cx),
             variables,
             defined,
+            single: single(cx),
             inventoried: inventory
                 .iter()
                 .map(|variable| variable.name.clone())
@@ -142,6 +148,17 @@ impl<'c, 'a> Walk<'c, 'a> {
                 self.visit(Context {
                     item,
                     params,
+                    held: Guards::default(),
+                    handles: 0,
+                });
+            }
+        }
+        let destructors = destructors(self.cx);
+        for (item, function) in functions(self.cx) {
+            if destructors.contains(&function.name) {
+                self.visit(Context {
+                    item,
+                    params: vec![Value::OWN; function.params.len()],
                     held: Guards::default(),
                     handles: 0,
                 });
@@ -262,6 +279,11 @@ impl<'c, 'a> Walk<'c, 'a> {
         self.variables.get(name).copied()
     }
 
+    /// Whether a variable of file scope is one and the same wherever its name is used.
+    pub(super) fn is_single(&self, name: &str) -> bool {
+        self.single.contains(name)
+    }
+
     pub(super) fn is_function(&self, name: &str) -> bool {
         self.functions.contains(name)
     }
@@ -347,6 +369,32 @@ impl<'c, 'a> Walk<'c, 'a> {
             why,
         }
     }
+}
+
+/// The variables of file scope that are one for all threads and all files: no other has the name,
+/// and each file that includes a header has the `static` ones of that to itself.
+fn single<'c>(cx: &PackageCx<'c>) -> FxHashSet<&'c str> {
+    let mut places: FxHashMap<&str, BTreeSet<FileId>> = FxHashMap::default();
+    let mut several: FxHashSet<&str> = FxHashSet::default();
+    for (item, declaration) in cx.program.declarations() {
+        let is_of_header = item.place.0 != item.unit;
+        for declarator in &declaration.declarators {
+            let name = declarator.name.as_str();
+            match declaration.storage {
+                Storage::Typedef => continue,
+                Storage::Extern => {}
+                Storage::Static if is_of_header => drop(several.insert(name)),
+                _ => drop(places.entry(name).or_default().insert(item.place.0)),
+            }
+            if declaration.thread_local {
+                several.insert(name);
+            }
+        }
+    }
+    let all = places.into_iter().filter(|(_, files)| files.len() == 1);
+    all.map(|(name, _)| name)
+        .filter(|name| !several.contains(name))
+        .collect()
 }
 
 /// What a function that is not looked at may do.

@@ -1799,3 +1799,170 @@ static PyObject *f(PyObject *self, PyObject *arg)
     if (text == NULL) { return NULL; }
     return PyLong_FromSize_t(mbrtowc(&letter, text, strlen(text), NULL));
 }
+
+/*** a lock of each thread: `total` in `f` */
+static _Thread_local PyMutex lock;
+static long total;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyMutex_Lock(&lock);
+    total++;
+    PyMutex_Unlock(&lock);
+    Py_RETURN_NONE;
+}
+
+/*** a lock in each of two functions: `total` in `add` */
+static long total;
+static void add(long n) { static PyMutex lock; PyMutex_Lock(&lock); total += n; PyMutex_Unlock(&lock); }
+static long drain(void) { static PyMutex lock; PyMutex_Lock(&lock); long n = total; total = 0; PyMutex_Unlock(&lock); return n; }
+static PyObject *f(PyObject *self, PyObject *arg) { add(PyLong_AsLong(arg)); return PyLong_FromLong(drain()); }
+
+/*** a lock of one of many that have the ring: `self->ring->at` in `put` */
+struct ring { size_t at; };
+static struct ring the_ring;
+typedef struct { PyObject_HEAD PyMutex lock; struct ring *ring; } Writer;
+static void make(Writer *self) { self->ring = &the_ring; }
+static void put(Writer *self) { PyMutex_Lock(&self->lock); self->ring->at++; PyMutex_Unlock(&self->lock); }
+static PyObject *f(PyObject *self, PyObject *arg) { make((Writer *)self); put((Writer *)self); Py_RETURN_NONE; }
+
+/*** one of several locks of an object: `it->n` in `f` */
+typedef struct { PyObject_HEAD PyMutex locks[2]; long n; } Map;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Map *it = (Map *)arg;
+    PyMutex_Lock(&it->locks[0]);
+    it->n++;
+    PyMutex_Unlock(&it->locks[0]);
+    PyMutex_Lock(&it->locks[1]);
+    it->n--;
+    PyMutex_Unlock(&it->locks[1]);
+    Py_RETURN_NONE;
+}
+
+/*** a write by a parameter with the lock held: `*at` in `replace` */
+#include <stdlib.h>
+#include <string.h>
+typedef struct { PyObject_HEAD char *text; } Item;
+static void replace(char **at, const char *text) { *at = strdup(text); }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Item *it = (Item *)self;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    replace(&it->text, "new");
+    Py_END_CRITICAL_SECTION();
+    return PyUnicode_FromString(it->text);
+}
+
+/*** a struct that is read as a whole: `state` in `f` */
+static struct state { long first, last; } state;
+static PyMutex lock;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyMutex_Lock(&lock);
+    state.first++;
+    state.last--;
+    PyMutex_Unlock(&lock);
+    struct state now = state;
+    return Py_BuildValue("ll", now.first, now.last);
+}
+
+/*** a maximum of atomic numbers: `peak` in `f` */
+#include <stdatomic.h>
+static atomic_long peak;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    long n = PyLong_AsLong(arg);
+    if (n > atomic_load(&peak))
+        atomic_store(&peak, n);
+    Py_RETURN_NONE;
+}
+
+/*** two atomic numbers that belong together: `last` in `f` */
+#include <stdatomic.h>
+static atomic_long first, last;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    long n = PyLong_AsLong(arg);
+    atomic_store(&first, n);
+    atomic_store(&last, n + 8);
+    Py_RETURN_NONE;
+}
+
+/*** an atomic number that a helper gets: `tokens` in `f` */
+#include <stdatomic.h>
+static atomic_long tokens;
+static int take(atomic_long *left) { if (atomic_load(left) == 0) return 0; atomic_fetch_sub(left, 1); return 1; }
+static PyObject *f(PyObject *self, PyObject *arg) { return PyLong_FromLong(take(&tokens)); }
+
+/*** memory that an atomic flag decides about: `it->text by free` in `f` */
+#include <stdatomic.h>
+#include <stdlib.h>
+typedef struct { PyObject_HEAD atomic_int closed; char *text; } Reader;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Reader *it = (Reader *)arg;
+    if (atomic_exchange(&it->closed, 1) == 0)
+        free(it->text);
+    Py_RETURN_NONE;
+}
+
+/*** a destructor of a capsule that counts in what others have: `it->pool->live` in `drop` */
+#include <stdlib.h>
+struct pool { int live; };
+struct conn { struct pool *pool; };
+static struct pool the_pool;
+static void drop(PyObject *capsule)
+{
+    struct conn *it = PyCapsule_GetPointer(capsule, NULL);
+    it->pool->live--;
+    free(it);
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    struct conn *it = malloc(sizeof *it);
+    it->pool = &the_pool;
+    return PyCapsule_New(it, NULL, drop);
+}
+
+/*** a name that ends like that of a thread's own: require_tls */
+static int require_tls;
+static PyObject *f(PyObject *self, PyObject *arg) { require_tls = PyObject_IsTrue(arg); Py_RETURN_NONE; }
+
+/*** a function of the library that is called by a pointer: localtime */
+#include <time.h>
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    time_t t = 0;
+    struct tm *(*convert)(const time_t *) = arg == Py_None ? gmtime : localtime;
+    return PyLong_FromLong(convert(&t)->tm_hour);
+}
+
+/*** the struct of a thread that was started: `job->total` in `run` */
+#include <pthread.h>
+struct job { long total; };
+static void *run(void *arg) { struct job *job = arg; job->total++; return NULL; }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    struct job job = {0};
+    pthread_t one, two;
+    pthread_create(&one, NULL, run, &job);
+    pthread_create(&two, NULL, run, &job);
+    pthread_join(one, NULL);
+    pthread_join(two, NULL);
+    return PyLong_FromLong(job.total);
+}
+
+/*** what a library gives its callback: `device->opened` in `each` */
+struct device { int opened; };
+int lib_each(int (*visit)(struct device *, void *), void *context);
+static int each(struct device *device, void *context) { device->opened++; ++*(int *)context; return 0; }
+static PyObject *f(PyObject *self, PyObject *arg) { int n = 0; lib_each(each, &n); return PyLong_FromLong(n); }
+
+/*** a number of Python that is an address: `it->n` in `f` */
+struct conn { long n; };
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    struct conn *it = (struct conn *)PyLong_AsSsize_t(arg);
+    it->n++;
+    Py_RETURN_NONE;
+}

@@ -302,7 +302,9 @@ impl Look<'_> {
                     return self.places(*object, depth);
                 }
                 let mut places = match (capi::writes(name).map(|it| it.gives), &args[..]) {
-                    (Some(Gives::Shared), [first, ..]) => self.places(*first, depth),
+                    (Some(Gives::Shared | Gives::Held(0)), [first, ..]) => {
+                        self.places(*first, depth)
+                    }
                     (Some(Gives::Argument(at) | Gives::Part(at)), _) => args
                         .get(at)
                         .map_or_else(Vec::new, |&arg| self.places(arg, depth)),

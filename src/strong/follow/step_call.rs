@@ -54,7 +54,7 @@ impl Follower<'_, '_> {
         }
         let kinds: Vec<Option<Kind>> = args.iter().map(|arg| kind_of(state, arg)).collect();
         if kinds.first() == Some(&Some(Kind::Same)) && self.reads_first(name, expr) {
-            state.is_read();
+            self.read_first(state);
         }
         for (at, kind) in kinds.iter().enumerate() {
             if let Some(kind @ (Kind::Same | Kind::MaybeSame)) = kind {
@@ -87,6 +87,12 @@ impl Follower<'_, '_> {
         if matches!(state.hold, Hold::Null | Hold::Held { .. }) && !self.strong.contains(expr) {
             self.result(name, dst, expr, &kinds, state);
         }
+    }
+
+    /// A function reads the object, so that is there; but `Py_None` was read, which is `NULL` by now.
+    fn read_first(&self, state: &mut State) {
+        self.check_alive(state);
+        state.is_read();
     }
 
     /// Whether a part of the object loses its own reference while it is used yet.

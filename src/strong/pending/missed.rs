@@ -173,7 +173,14 @@ pub(super) fn tells(
         StmtKind::Return(value) => value,
         _ => None,
     };
-    if written.is_some_and(|value| error.is(scene, value)) || gives_struct(scene, *stmt) {
+    // `return PyErr_Format(…);`
+    let raises = |value: ExprId| {
+        let effects = scene.call(scene.tree.without_casts(value));
+        let effects = effects.and_then(|(name, _)| capi::effects(name));
+        error == ErrorValue::Null && effects.is_some_and(|it| it.returns == Returns::Null)
+    };
+    let is_error = |value: ExprId| error.is(scene, value) || raises(value);
+    if written.is_some_and(is_error) || gives_struct(scene, *stmt) {
         return Tells::Yes;
     }
     let raised = || {

@@ -29,6 +29,41 @@ static int f(PyObject *l) {
 }
 
 #[test]
+fn a_test_for_null_that_has_nothing_left_to_find() {
+    let of_test = |test: &str| {
+        let code = format!(
+            "
+static PyObject *f(PyObject *l) {{
+    PyObject *v = PyList_GetItem(l, 0);
+    {test}
+    return PyLong_FromLong(1);
+}}
+"
+        );
+        let lookup = "PyList_GetItemRef(l, 0); if (v == NULL) return NULL;";
+        let end = "Py_DECREF(v); return PyLong_FromLong(1);";
+        let changes = [
+            ("PyList_GetItem(l, 0);", lookup),
+            ("return PyLong_FromLong(1);", end),
+        ];
+        wrong(&code, &changes)
+    };
+    let doubted = "unknown: what `f` does where `v` is `NULL` need not be done where the item is not \
+                   there any more";
+    for test in [
+        "if (!v || v == l) PyErr_Clear();",
+        "if (NULL == v) PyErr_Clear();",
+        "int found = v != NULL; if (!found) PyErr_Clear();",
+        "if (v) use(v); else PyErr_Clear();",
+        "if (v && v != l) use(v);",
+    ] {
+        let found = of_test(test);
+        assert!(found.iter().any(|it| it == doubted), "{test}: {found:?}");
+    }
+    assert_eq!(of_test("use(v);"), [""; 0]);
+}
+
+#[test]
 fn what_is_freed_by_hand_is_not_released() {
     let with = |free: &str, frees: &str| {
         let code = format!(

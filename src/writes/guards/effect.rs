@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use super::held::exits;
 use super::path::{Path, Paths, Root, Step};
 use crate::ast::{ExprId, Function, Tree};
-use crate::capi::{Had, LockAct, LockCall, lock_call};
+use crate::capi::{Had, LockAct, LockCall, lock_call, writes};
 use crate::rule::{ItemId, PackageCx};
 use crate::state::{begins_section, lock_act_by_name};
 
@@ -227,6 +227,10 @@ impl<'c, 'a> Helpers<'c, 'a> {
 
     fn outside(&self, name: &str, tree: &Tree, args: &[ExprId]) -> Option<Effect> {
         let row = lock_call(name);
+        // `mlock` is no lock.
+        if row.is_none() && writes(name).is_some() {
+            return None;
+        }
         let way = match args.get(row.map_or(0, |row| row.lock)) {
             Some(_) => Way::Argument(row.map_or(0, |row| row.lock), Vec::new()),
             None => Way::Fixed(Path {

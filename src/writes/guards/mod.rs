@@ -31,7 +31,9 @@ use state::{Lock, State};
 use super::body::Body;
 use super::late::{LetGo, Pointee};
 use super::{Left, Why};
-use crate::ast::{ExprId, ExprKind, LocalId, Name, Tree, TypeKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, LocalId, Name, Parent, Tree, TypeKind, UnaryOp};
+use crate::capi::lock_call;
+use crate::state::lock_act_by_name;
 
 /// Locks that are held.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,6 +80,8 @@ pub(super) enum Cell {
     Field(String, Box<str>),
     /// A variable that all calls share.
     Static(Box<str>),
+    /// All fields of a struct of this type.
+    Whole(String),
     /// The file behind a number or a stream that is kept there.
     Behind(Box<Cell>),
 }
@@ -178,13 +182,23 @@ impl Body<'_, '_, '_> {
         let (tree, known) = (self.tree(), Rc::clone(&self.known));
         let not_read = known.not_read();
         for at in tree.expr_ids().filter(|at| !not_read.contains(at)) {
-            if matches!(
-                tree.expr(at).kind,
-                ExprKind::Name(_) | ExprKind::Member { .. }
-            ) {
-                self.note_use(at, at, false);
+            match tree.expr(at).kind {
+                ExprKind::Name(_) | ExprKind::Member { .. } => self.note_use(at, at, false),
+                // Who gets the address may write there as well.
+                ExprKind::Unary {
+                    op: UnaryOp::AddressOf,
+                    operand,
+                } if !self.is_left_whole(at, operand) && !self.is_handed_over(at, operand) => {
+                    self.note_use(operand, at, true);
+                }
+                _ => {}
             }
         }
+    }
+
+    /// Whether it can be told which place this is, to compare its locks with those of other uses.
+    pub(super) fn is_known(&self, place: ExprId) -> bool {
+        self.cell(place).is_some()
     }
 
     /// Notes that `place` is used at `at`, if threads share it.
@@ -193,9 +207,45 @@ impl Body<'_, '_, '_> {
             return;
         };
         let memory = self.place(within).memory.points;
-        if memory.is_open() && !self.is_atomic(within) {
-            self.note_cell(cell, (place, within), at, is_write);
+        if !memory.is_open() || self.is_atomic(within) {
+            return;
         }
+        if let Some(key) = self.struct_of(place) {
+            self.note_cell(Cell::Whole(key), (place, within), at, is_write);
+        }
+        self.note_cell(cell, (place, within), at, is_write);
+    }
+
+    /// Whether nobody writes a place by its address: it is a lock, or an object of Python.
+    fn is_left_whole(&self, address: ExprId, place: ExprId) -> bool {
+        let types = self.walk.types;
+        let ty = types.of(self.tree(), place);
+        let call = match self.known.parents().of_expr(address) {
+            Some(Parent::Expr(call)) => self.tree().called(call),
+            _ => None,
+        };
+        let takes = |name: &str| lock_call(name).is_some() || lock_act_by_name(name).is_some();
+        self.is_lock(place) || call.is_some_and(takes) || ty.is_some_and(|ty| types.is_object(ty))
+    }
+
+    /// The struct that a place is.
+    fn struct_of(&self, place: ExprId) -> Option<String> {
+        let types = self.walk.types;
+        let ty = types.of(self.tree(), place)?;
+        let key = types.key(ty)?;
+        (!types.is_object(ty) && types.pointee(ty).is_none() && types.is_struct(&key))
+            .then_some(key)
+    }
+
+    /// Whether the address of `place` is just handed to functions of the package, which say
+    /// themselves what they use of it.
+    fn is_handed_over(&self, address: ExprId, place: ExprId) -> bool {
+        let call = self.known.parents().of_expr(address);
+        let Some(Parent::Expr(call)) = call.filter(|_| self.struct_of(place).is_some()) else {
+            return false;
+        };
+        let name = self.tree().called(call);
+        name.is_some_and(|name| !self.walk.callees(self.item, name).is_empty())
     }
 
     /// Notes that what is behind the handle in `place` is used at `at`.
@@ -231,7 +281,33 @@ impl Body<'_, '_, '_> {
         let held = self.guards(at);
         let shared = held.shared.iter().filter(|_| !is_write);
         let guards = held.paths.iter().chain(shared);
-        guards.filter_map(|guard| relation(path, guard)).collect()
+        let guards = guards.filter(|guard| self.is_one_lock(guard));
+        let mut found: BTreeSet<Relation> =
+            guards.filter_map(|guard| relation(path, guard)).collect();
+        if path.is_some_and(|path| self.leads_out(path)) {
+            found.retain(|it| matches!(it, Relation::Fixed(_)));
+        }
+        found
+    }
+
+    /// Whether a lock is the same for all who take it by this name.
+    fn is_one_lock(&self, guard: &Path) -> bool {
+        match &guard.root {
+            // A `static` one of a function has the name of that as well.
+            Root::Static(name) => name.contains('.') || self.walk.is_single(name),
+            Root::Local(_) | Root::Of(_) => true,
+        }
+    }
+
+    /// Whether the way to a place goes through a field of an object that may hold what others have
+    /// by another way: `self->ring->at`, and `self->lock` for one of many that have the ring.
+    fn leads_out(&self, path: &Path) -> bool {
+        let steps = path.object().windows(2);
+        let mut fields = steps.filter_map(|pair| match pair {
+            [Step::Field(field), Step::Deref] => Some(field),
+            _ => None,
+        });
+        fields.any(|field| self.walk.lent.has_any(field))
     }
 
     /// What the pointer in `place` leads to, if threads share it.
@@ -315,7 +391,7 @@ pub(super) fn not_read(tree: &Tree) -> FxHashSet<ExprId> {
 fn relation(place: Option<&Path>, guard: &Path) -> Option<Relation> {
     match guard.root {
         // One of many.
-        Root::Static(_) if guard.steps.contains(&Step::Element) => None,
+        _ if guard.steps.contains(&Step::Element) => None,
         Root::Static(_) | Root::Of(_) => Some(Relation::Fixed(guard.clone())),
         Root::Local(_) => {
             let place = place.filter(|place| place.root == guard.root)?;
@@ -333,6 +409,20 @@ pub(super) fn unguarded<'u>(uses: impl Iterator<Item = &'u Use>) -> BTreeSet<Lef
     let mut cells: BTreeMap<&Cell, Vec<&Use>> = BTreeMap::new();
     for it in uses {
         cells.entry(&it.cell).or_default().push(it);
+    }
+    // `now = self->stat;` reads all of its fields.
+    let wholes: Vec<(String, Vec<&Use>)> = cells
+        .iter()
+        .filter_map(|(cell, uses)| match cell {
+            Cell::Whole(owner) => Some((owner.clone(), uses.clone())),
+            _ => None,
+        })
+        .collect();
+    for (cell, uses) in &mut cells {
+        if let Cell::Field(owner, _) = cell {
+            let whole = wholes.iter().filter(|(whole, _)| whole == owner);
+            uses.extend(whole.flat_map(|(_, uses)| uses));
+        }
     }
     // What is written without a lock is left already.
     let written = cells

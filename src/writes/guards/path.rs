@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Tree, TypeKind, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Storage, Tree, TypeKind, UnaryOp};
 
 /// Pointers that are followed to where they came from.
 const MAX_ALIASES: u32 = 8;
@@ -59,6 +59,7 @@ impl Path {
 /// The paths of one function.
 pub(in crate::writes) struct Paths<'a> {
     tree: &'a Tree,
+    function: &'a str,
     /// How often a local is set, or its address is taken.
     changes: BTreeMap<LocalId, u32>,
     /// What locals that are set once are set to.
@@ -87,6 +88,7 @@ impl<'a> Paths<'a> {
         values.retain(|local, _| changes.get(local) == Some(&1));
         Self {
             tree,
+            function: &function.name,
             changes,
             values,
         }
@@ -120,8 +122,12 @@ impl<'a> Paths<'a> {
         match &tree.expr(expr).kind {
             ExprKind::Name(Name::Global(name)) => Some(Path::of(Root::Static(name.clone()))),
             ExprKind::Name(Name::Local(local)) if !tree.local(*local).is_automatic() => {
-                let name = tree.local(*local).name.as_str();
-                Some(Path::of(Root::Static(name.into())))
+                let variable = tree.local(*local);
+                let name = match variable.storage {
+                    Storage::Static => format!("{}.{}", self.function, variable.name),
+                    _ => variable.name.clone(),
+                };
+                (!variable.thread_local).then(|| Path::of(Root::Static(name.into())))
             }
             ExprKind::Name(Name::Local(local)) => {
                 let is_one = self.changes.get(local).is_none_or(|&times| times <= 1);

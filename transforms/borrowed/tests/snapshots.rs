@@ -674,3 +674,35 @@ fn a_copy_has_a_size_of_its_own() {
         assert_eq!(is(before, OWN, MACRO), "owned", "{before}");
     }
 }
+
+/// For `NULL`, `PySequence_Fast` gives `NULL`, and the exception stays.
+#[test]
+fn an_argument_that_may_be_null() {
+    let of_argument = |tested: &str| {
+        let code = format!(
+            r#"static void f(PyObject *key)
+{{
+    long i = 0;
+    PyObject *it = PyObject_GetIter(key);
+    {tested}
+    PyObject *fast = PySequence_Fast(it, "no sequence");
+    Py_ssize_t at, n;
+    if (fast == NULL) {{
+        PyErr_Clear();
+        return;
+    }}
+    n = PySequence_Fast_GET_SIZE(fast);
+    for (at = 0; at < n; at++)
+        i += PyBytes_GET_SIZE(PySequence_Fast_GET_ITEM(fast, at));
+    Py_DECREF(fast);
+    report(i);
+}}
+"#
+        );
+        testing::run_triaged(&BORROWED_SEQUENCE_FAST_ITEM, &code)
+    };
+    let guarded = "= it != NULL && PyList_CheckExact(it)";
+    assert!(of_argument("").contains(guarded));
+    let plain = "= PyList_CheckExact(it)";
+    assert!(of_argument("if (it == NULL) return;").contains(plain));
+}

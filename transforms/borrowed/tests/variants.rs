@@ -371,6 +371,7 @@ static void f(PyObject *l)
         use(v);
 }
 "), @"
+    7: review: what `f` does where `v` is `NULL` need not be done where the item is not there any more
     @@
          return;
      #endif

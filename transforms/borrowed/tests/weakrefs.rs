@@ -605,3 +605,29 @@ PyObject *get(PyObject *self, PyObject *d, PyObject *o)
          return Py_NewRef(o);
     "#);
 }
+
+/// `Py_None` is of some type, `NULL` is not.
+#[test]
+fn a_dead_one_whose_type_is_asked_for_stays_none() {
+    for test in [
+        "!PyObject_TypeCheck(o, &PyLong_Type)",
+        "!PyUnicode_Check(o)",
+        "Py_TYPE(o) != &PyLong_Type",
+    ] {
+        let body = format!(
+            "    PyObject *o = PyWeakref_GetObject(key);
+    if (o == NULL)
+        return NULL;
+    if ({test}) {{
+        PyErr_SetString(PyExc_ReferenceError, \"dead\");
+        return NULL;
+    }}
+    return PyObject_Repr(o);"
+        );
+        let result = object(&body);
+        assert!(
+            result.contains("+        o = Py_NewRef(Py_None);"),
+            "{result}"
+        );
+    }
+}
