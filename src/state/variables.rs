@@ -207,16 +207,16 @@ impl<'c, 'a> Inventory<'c, 'a> {
         self.variables.push(variable);
     }
 
-    /// `_Atomic int n;`, and what packages call thread-local: `static PKG_THREAD_LOCAL int n;`.
+    /// `_Atomic int n;`, `PYAPI_ATOMIC(int) n;`, and what packages call thread-local: `static PKG_THREAD_LOCAL int n;`.
     fn is_atomic(&self, item: &ProgramItem, range: TokenRange) -> bool {
         let files = self.cx.program.files;
         let is_atomic = (range.start..range.end)
             .take_while(|&at| item.tokens.text(files, at) != b"=")
             .any(|at| item.tokens.text(files, at) == b"_Atomic");
-        let local =
-            item.tokens.expansions.iter().any(|expansion| {
-                range.contains(expansion.tokens) && is_thread_local(&expansion.name)
-            });
+        let local = item.tokens.expansions.iter().any(|expansion| {
+            let name = &*expansion.name;
+            range.contains(expansion.tokens) && (is_thread_local(name) || name == ATOMIC)
+        });
         // An unknown word among the specifiers is lost to the parser.
         let text = place_of(item, range).map(|(file, span)| files.get(file).text(span));
         let words = text.iter().flat_map(|text| {
@@ -316,6 +316,10 @@ impl Inventory<'_, '_> {
         }
     }
 }
+
+/// The macro of the generated header for the type of an atomic variable; with the GIL it is a plain
+/// one.
+const ATOMIC: &str = "PYAPI_ATOMIC";
 
 fn is_thread_local(word: &str) -> bool {
     let word = word.to_ascii_lowercase();

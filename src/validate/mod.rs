@@ -8,6 +8,7 @@ mod acquired;
 mod alternatives;
 mod answered;
 mod apart;
+mod atomics;
 mod before;
 mod borrowed;
 mod braces;

@@ -1335,9 +1335,9 @@ static void leave(pthread_rwlock_t *it) { pthread_rwlock_unlock(it); }
 static PyObject *f(PyObject *self, PyObject *arg)
 {
     enter(&guard);
-    looks++;
+    long n = ++looks;
     leave(&guard);
-    Py_RETURN_NONE;
+    return PyLong_FromLong(n);
 }
 
 /*** a lock that is not waited for: `level` */
