@@ -126,8 +126,8 @@ fn threads_keep_what_the_rewrite_locks() {
     );
 }
 
-/// What threads count with the module, as it is or as the command rewrites it.
-fn counted(is_rewritten: bool) -> String {
+/// What threads count with the module, as it is or as the command rewrites it, in so many attempts.
+fn counted(is_rewritten: bool, attempts: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let source = include_str!("shared_state/counts.c");
     fs::write(folder.path().join("counts.c"), source).unwrap();
@@ -144,17 +144,17 @@ fn counted(is_rewritten: bool) -> String {
     compiler.args(["-Wall", "-Werror", "-shared", "-fPIC", "-O1", "-isystem"]);
     compiler.args([&*headers, "-o", "counts.so", "counts.c"]);
     run(compiler.current_dir(folder.path()));
-    python(&folder, &["counts.py"])
+    python(&folder, &["counting.py", attempts])
 }
 
 #[test]
 fn threads_lose_plain_counts() {
-    assert!(counted(false).contains("lost"));
+    assert!(counted(false, "200").contains("lost"));
 }
 
 #[test]
 fn threads_keep_atomic_counts() {
-    assert_eq!(counted(true), "calls kept\nundone kept\nbytes kept\n");
+    assert_eq!(counted(true, "3"), "calls kept\nundone kept\nbytes kept\n");
 }
 
 #[test]

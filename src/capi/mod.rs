@@ -29,7 +29,7 @@ pub use effects::{
     never_returns, on_null, reads_first, settles_key,
 };
 pub use exceptions::{raises_exception, restores_exception, takes_exception};
-pub use libc::{Copied, copies_memory, gives_other_memory, is_libc, written};
+pub use libc::{Copied, compares_text, copies_memory, gives_other_memory, is_libc, written};
 pub use lists::{LIST_SIZES, PLAIN_LIST_SIZES, UNCHECKED_ITEMS};
 pub use locks::{Had, LockAct, LockCall, lock_call};
 pub use replacements::{

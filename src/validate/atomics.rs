@@ -51,6 +51,7 @@ pub(super) fn failures(
         let mut same = before.iter().filter(|it| it.file == made.file);
         same.any(|it| it.name == made.name && it.is_local == made.is_local)
     };
+
     let made = atomics(result).into_iter().filter(|it| !is_old(it));
     let mut failures = Vec::new();
     for made in made {

@@ -1440,9 +1440,9 @@ static void leave(void)
 static PyObject *f(PyObject *self, PyObject *arg)
 {
     enter();
-    level++;
+    long n = ++level;
     leave();
-    Py_RETURN_NONE;
+    return PyLong_FromLong(n);
 }
 
 /*** a helper that locks if it is asked to: `level` */
@@ -1468,8 +1468,8 @@ static PyObject *f(PyObject *self, PyObject *arg)
 {
     PyMutex_Lock(&guard);
     settle();
-    level++;
-    Py_RETURN_NONE;
+    long n = ++level;
+    return PyLong_FromLong(n);
 }
 
 /*** a helper that works between two locks: `level` */

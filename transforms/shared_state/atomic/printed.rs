@@ -9,7 +9,7 @@
 
 use super::uses::Use;
 use crate::ast::{ExprId, ExprKind, Name, StmtKind, TokenRange, Tree};
-use crate::capi::{acts, is_libc, prints_errors};
+use crate::capi::{compares_text, prints_errors};
 use crate::rule::PackageCx;
 
 /// Whether the read is a part of such a test.
@@ -39,7 +39,7 @@ fn only_computes(tree: &Tree, range: TokenRange) -> bool {
     parts.all(|(_, expr)| match &expr.kind {
         ExprKind::Assign { .. } | ExprKind::Stmt(_) => false,
         ExprKind::Unary { op, .. } => !op.is_step(),
-        ExprKind::Call { callee, .. } => tree.callee_name(*callee).is_some_and(is_quiet),
+        ExprKind::Call { callee, .. } => tree.callee_name(*callee).is_some_and(compares_text),
         _ => true,
     })
 }
@@ -72,15 +72,10 @@ fn only_prints(tree: &Tree, range: TokenRange) -> bool {
             ExprKind::Stmt(_) => false,
             ExprKind::Call { callee, args } => {
                 let name = tree.callee_name(*callee);
-                name.is_some_and(|name| is_quiet(name) || prints(tree, name, args))
+                name.is_some_and(|name| compares_text(name) || prints(tree, name, args))
             }
             _ => true,
         })
-}
-
-/// A function of C that leaves nothing behind.
-fn is_quiet(name: &str) -> bool {
-    is_libc(name) && acts(name).is_none()
 }
 
 fn prints(tree: &Tree, name: &str, args: &[ExprId]) -> bool {

@@ -1,6 +1,7 @@
 //! Static variables in, findings out.
 
 mod at_init;
+mod atomic;
 mod objects;
 mod publish;
 
