@@ -89,7 +89,8 @@ declare_rule! {
     /// by a pointer, or by code that was not looked at.
     ///
     /// ## When it declines
-    /// - It is no static whole number of a `.c` file, or wider than an address: `double`, `long long`.
+    /// - It is no static whole number of a `.c` file with `Python.h`, or wider than an address:
+    ///   `double`, `long long`.
     /// - It is `volatile`, or some of its writes hold a lock.
     /// - It is tested and then changed, set to what is computed from it, or counted and asked for in
     ///   one call: these need a lock.

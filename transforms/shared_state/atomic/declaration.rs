@@ -1,5 +1,7 @@
 //! The declaration of static numbers, whose type becomes an atomic one.
 
+use std::collections::BTreeSet;
+
 use crate::ast::{StmtKind, Storage, TokenRange, TypeKind};
 use crate::edit::Fix;
 use crate::lex::{Token, TokenKind};
@@ -36,6 +38,9 @@ impl<'v> Declaration<'v> {
         if source.path().extension().is_none_or(|it| it != "c") {
             return Err("it stands in a header");
         }
+        if !has_python(cx, file) {
+            return Err("its file does not include `Python.h`");
+        }
         let made = "a macro makes its declaration";
         let (span, names) = declared(cx, variable).ok_or(made)?;
         let own = |place: &(FileId, ByteSpan)| inventory.iter().find(|it| it.place == *place);
@@ -63,6 +68,22 @@ impl<'v> Declaration<'v> {
     pub(super) fn edit(&self, fix: &mut Fix) {
         fix.replace(self.file, self.words, self.text.clone());
     }
+}
+
+/// Whether the file, or one that includes it, includes `Python.h`: that says whether there is a GIL.
+fn has_python(cx: &PackageCx<'_>, file: FileId) -> bool {
+    let includes = &cx.program.includes;
+    let mut open = vec![file];
+    let mut seen = BTreeSet::new();
+    while let Some(file) = open.pop() {
+        if includes.brings_python(file) {
+            return true;
+        }
+        if seen.insert(file) {
+            open.extend(includes.includers(file).iter().map(|it| it.file));
+        }
+    }
+    false
 }
 
 /// Whether the variable itself can be atomic.

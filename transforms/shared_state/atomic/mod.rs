@@ -21,10 +21,11 @@ mod uses;
 use std::collections::BTreeSet;
 
 use crate::ast::ExprKind;
-use crate::capi::{effects, shows_number, writes};
+use crate::capi::{effects, is_libc, shows_number, writes};
 use crate::edit::{Fix, Need};
 use crate::program::ItemId;
 use crate::rule::PackageCx;
+use crate::source::{ByteSpan, FileId};
 use crate::state::{Variable, alone};
 use declaration::Declaration;
 use touches::Touches;
@@ -124,8 +125,7 @@ impl<'c, 'a> Atomics<'c, 'a> {
         uses: &Uses,
         fix: &mut Fix,
     ) -> Result<(), &'static str> {
-        let mut texts: BTreeSet<(crate::source::FileId, crate::source::ByteSpan, String)> =
-            BTreeSet::new();
+        let mut texts: BTreeSet<(FileId, ByteSpan, String)> = BTreeSet::new();
         for (it, number) in uses.all.iter().filter_map(|it| Some((it, it.how.step()?))) {
             let types = self.cx.types();
             if !types.adds_at_once(&variable.ty) {
@@ -135,6 +135,9 @@ impl<'c, 'a> Atomics<'c, 'a> {
                 .cx
                 .span(it.item, it.whole)
                 .ok_or("a macro changes it")?;
+            if file != variable.place.0 {
+                return Err("another file counts it");
+            }
             let number = uses::number_text(self.cx, it.item, number)?;
             let text = format!("PYAPI_ATOMIC_ADD({}, {number})", variable.name);
             texts.insert((file, span, text));
@@ -257,7 +260,7 @@ impl<'c, 'a> Atomics<'c, 'a> {
         let is_function = |name: &str| {
             effects(name).is_some()
                 || writes(name).is_some_and(|row| !row.place(0))
-                || crate::capi::is_libc(name)
+                || is_libc(name)
                 || self.cx.definitions(name).next().is_some()
                 || self.cx.types().is_function(name)
         };

@@ -5,7 +5,10 @@ use crate::testing::report;
 
 /// What is said of the fix for the variables of `text`, which has a method `f`.
 fn said(text: &str) -> Vec<String> {
-    let report = report(&SHARED_STATIC_VARIABLE, &format!("{text}{METHODS}"));
+    let report = report(
+        &SHARED_STATIC_VARIABLE,
+        &format!("#include <Python.h>\n{text}{METHODS}"),
+    );
     let outcomes = report.lines().map(str::trim);
     let is_outcome = |line: &&str| {
         let mut starts = ["safe:", "review:", "by hand:", "assumes", "to confirm"].iter();
@@ -85,6 +88,13 @@ fn an_option_that_is_met_once_is_safe() {
 }
 
 #[test]
+fn a_file_that_does_not_know_of_the_gil_is_no_fix() {
+    let text = format!("{}{METHODS}", set("static int level;", ""));
+    let report = report(&SHARED_STATIC_VARIABLE, &text);
+    assert!(report.contains("by hand: its file does not include `Python.h`: "));
+}
+
+#[test]
 fn who_meets_it_twice_asks() {
     for body in [
         "if (level) return PyLong_FromLong(level); return NULL;",
@@ -149,6 +159,14 @@ fn what_others_may_do_with_it_is_no_fix() {
             "level += 0.5; return NULL;",
             "it is changed by more than adding a whole number",
         ),
+    ] {
+        assert_eq!(reason(&get(body)), why, "{body}");
+    }
+}
+
+#[test]
+fn text_that_is_not_followed_is_no_fix() {
+    for (body, why) in [
         (
             "extern int level; return read(level);",
             "not all of the text that has its name is understood",
