@@ -208,6 +208,12 @@ impl<'c, 'a> Atomics<'c, 'a> {
         fix: &mut Fix,
     ) -> Result<(), &'static str> {
         let name = &variable.name;
+        let sets = uses.iter().filter(|it| !matches!(it.how, How::Read));
+        let mut setters = touches::reaching(self.cx, sets.map(|it| it.item));
+        setters.retain(|&item| self.is_late(item));
+        if sums::tests_for_setter(self.cx, uses, &setters) {
+            return Err(sums::TESTED);
+        }
         let touches = Touches::new(self.cx, &|item| self.is_late(item), uses);
         let twice = touches.twice();
         if !twice.is_empty() {
@@ -238,9 +244,6 @@ impl<'c, 'a> Atomics<'c, 'a> {
                 listed(others.iter())
             ));
         }
-        let sets = uses.iter().filter(|it| !matches!(it.how, How::Read));
-        let mut setters = touches::reaching(self.cx, sets.map(|it| it.item));
-        setters.retain(|&item| self.is_late(item));
         let known: Vec<&Variable> = asked.iter().copied().chain([variable]).collect();
         let beside: Vec<String> = effects::beside(self.cx, &known, &setters)
             .into_iter()

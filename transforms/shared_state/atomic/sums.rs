@@ -74,6 +74,32 @@ fn holds_any(tree: &Tree, range: TokenRange, locals: &BTreeSet<LocalId>) -> bool
     parts.any(|(part, _)| tree.as_local(part).is_some_and(|it| locals.contains(&it)))
 }
 
+/// Whether a test that reads it decides whether one of the `setters` is called:
+///
+/// ```c
+/// if (!ready)
+///     prepare();
+/// ```
+pub(super) fn tests_for_setter(
+    cx: &PackageCx<'_>,
+    uses: &[&Use],
+    setters: &BTreeSet<ItemId>,
+) -> bool {
+    let names: BTreeSet<&str> = setters
+        .iter()
+        .filter_map(|&item| Some(cx.function(item)?.name.as_str()))
+        .collect();
+    let reads = uses.iter().filter(|it| matches!(it.how, How::Read));
+    reads.into_iter().any(|it| {
+        let Some(function) = cx.function(it.item) else {
+            return false;
+        };
+        let tree = &function.tree;
+        let mut calls = tree.calls().filter(|(_, name)| names.contains(name));
+        calls.any(|(call, _)| is_tested(function, &[it.name], tree.expr(call).range))
+    })
+}
+
 /// Whether a test or loop around `whole` reads it.
 fn is_tested(function: &Function, reads: &[ExprId], whole: TokenRange) -> bool {
     let tree = &function.tree;

@@ -234,6 +234,15 @@ fn a_declaration_that_says_more_is_no_fix() {
 }
 
 #[test]
+fn a_test_for_the_setter_is_no_fix() {
+    let text = get("if (!level) { lib_set(1); } if (!level) prepare(arg); return NULL;");
+    let prepare = "static int level;
+static void prepare(PyObject *arg) { lib_set(arg); level = 1; }";
+    let text = text.replacen("static int level;", prepare, 1);
+    assert_eq!(reason(&text), "it is tested and then changed");
+}
+
+#[test]
 fn what_a_setter_does_beside_asks() {
     for (more, asks) in [
         ("PyList_Append(arg, Py_None);", true),
