@@ -126,6 +126,37 @@ fn threads_keep_what_the_rewrite_locks() {
     );
 }
 
+/// What threads count with the module, as it is or as the command rewrites it, in so many attempts.
+fn counted(is_rewritten: bool, attempts: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let source = include_str!("shared_state/counts.c");
+    fs::write(folder.path().join("counts.c"), source).unwrap();
+    if is_rewritten {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ungil"));
+        command.args(["migrate", "--select", "UG503", "--allow-no-vcs", "."]);
+        run(command.current_dir(folder.path()));
+        let text = fs::read_to_string(folder.path().join("counts.c")).unwrap();
+        assert_eq!(text.matches("static PYAPI_ATOMIC(").count(), 3, "{text}");
+        assert_eq!(text.matches("PYAPI_ATOMIC_ADD(").count(), 3, "{text}");
+    }
+    let headers = headers(&free_threaded_python());
+    let mut compiler = Command::new("gcc");
+    compiler.args(["-Wall", "-Werror", "-shared", "-fPIC", "-O1", "-isystem"]);
+    compiler.args([&*headers, "-o", "counts.so", "counts.c"]);
+    run(compiler.current_dir(folder.path()));
+    python(&folder, &["counting.py", attempts])
+}
+
+#[test]
+fn threads_lose_plain_counts() {
+    assert!(counted(false, "200").contains("lost"));
+}
+
+#[test]
+fn threads_keep_atomic_counts() {
+    assert_eq!(counted(true, "3"), "calls kept\nundone kept\nbytes kept\n");
+}
+
 #[test]
 fn what_not_even_generated_tables_name_is_never_called() {
     let code = b"#include <Python.h>

@@ -31,7 +31,7 @@ pub use effects::{
     never_returns, on_null, reads_first, settles_key,
 };
 pub use exceptions::{raises_exception, restores_exception, takes_exception};
-pub use libc::{Copied, copies_memory, gives_other_memory, is_libc, written};
+pub use libc::{Copied, compares_text, copies_memory, gives_other_memory, is_libc, written};
 pub use lists::{LIST_SIZES, PLAIN_LIST_SIZES, UNCHECKED_ITEMS};
 pub use locks::{Had, LockAct, LockCall, lock_call};
 pub use replacements::{
@@ -67,6 +67,40 @@ pub const COMPAT_MARK: &str = "/* Functions of newer Pythons for older ones";
 #[must_use]
 pub fn stands_in(bytes: &[u8]) -> bool {
     memchr::memmem::find(bytes, COMPAT_MARK.as_bytes()).is_some()
+}
+
+/// Whether a function makes an object or text of its arguments, and does nothing else with those
+/// that are numbers.
+#[must_use]
+pub fn shows_number(name: &str) -> bool {
+    const OTHERS: [&str; 10] = [
+        "PyBool_FromLong",
+        "PyErr_Format",
+        "PyFloat_FromDouble",
+        "PySys_FormatStderr",
+        "PySys_FormatStdout",
+        "PySys_WriteStderr",
+        "PySys_WriteStdout",
+        "PyUnicode_FromFormat",
+        "fprintf",
+        "printf",
+    ];
+    let families = ["PyInt_From", "PyLong_From"];
+    effects(name).is_some_and(|it| it.format.is_some())
+        || families.iter().any(|it| name.starts_with(it))
+        || OTHERS.contains(&name)
+}
+
+/// The argument that is the stream to which a function prints what the others say, if it does that
+/// and nothing else; `Some(None)` if that is always the one for errors.
+#[must_use]
+pub fn prints_errors(name: &str) -> Option<Option<usize>> {
+    match name {
+        "PySys_FormatStderr" | "PySys_WriteStderr" | "perror" => Some(None),
+        "fflush" | "fprintf" | "vfprintf" => Some(Some(0)),
+        "fputc" | "fputs" | "putc" => Some(Some(1)),
+        _ => None,
+    }
 }
 
 /// Whether the function gives the lock of the interpreter up: from there on other threads run.

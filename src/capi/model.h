@@ -217,3 +217,8 @@
     { if (_import_array() < 0) { PyErr_Print(); return ret; } }
 #define import_umath() \
     { if (_import_umath() < 0) { PyErr_Print(); return NULL; } }
+
+/* --- what no Python has: the generated header defines it, which is not read either --- */
+
+#define PYAPI_ATOMIC(type) _Atomic(type)
+#define PYAPI_ATOMIC_ADD(variable, number) ((void)((variable) += (number)))

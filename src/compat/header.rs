@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::shims::{Limited, SHIMS, Shim};
+use super::shims::{Limited, NEVER, SHIMS, Shim};
 use crate::capi::COMPAT_MARK;
 
 /// Name of the header with all newer functions that packages take copies of.
@@ -85,6 +85,12 @@ pub fn since(function: &str) -> Option<u32> {
     shim.map(|shim| shim.since)
 }
 
+/// Whether no Python has it: what uses it needs the definition everywhere.
+#[must_use]
+pub fn is_own(function: &str) -> bool {
+    since(function) == Some(NEVER)
+}
+
 /// All functions for which there are stand-ins.
 #[must_use]
 pub fn all_functions() -> BTreeSet<&'static str> {
@@ -92,15 +98,17 @@ pub fn all_functions() -> BTreeSet<&'static str> {
 }
 
 /// Whether the header that packages take copies of has `function`, in a version of 2025 or later:
-/// it knows no mutexes, and neither what frames have nor exceptions as one object.
+/// it knows no mutexes and atomics, and neither what frames have nor exceptions as one object.
 #[must_use]
 pub fn in_full(function: &str) -> bool {
-    const LACKED: [&str; 5] = [
+    const LACKED: [&str; 7] = [
         "PyMutex",
         "PyEval_GetFrameGlobals",
         "PyEval_GetFrameBuiltins",
         "PyErr_GetRaisedException",
         "PyErr_SetRaisedException",
+        "PYAPI_ATOMIC",
+        "PYAPI_ATOMIC_ADD",
     ];
     !LACKED.contains(&function)
 }
@@ -116,6 +124,11 @@ const PURPOSE: &str = "\
 const LIMITED_PURPOSE: &str = "\
 : each is defined only where
  * the Python, or the limited API, that is compiled for lacks it. */
+";
+
+/// The same with what no Python has, and that other header neither.
+const OWN_PURPOSE: &str = "\
+, and what\n * no Python has: each is defined only where nothing else defines it. */
 ";
 
 /// The stand-ins rely on the GIL.
@@ -135,7 +148,11 @@ const LIMITED_CHECK: &str = "\
 pub fn header(functions: &BTreeSet<&str>, style: Style<'_>) -> String {
     let Style { full, limited, .. } = style;
     let guard = format!("{}H", prefix(style.stem).to_ascii_uppercase());
-    let purpose = if limited { LIMITED_PURPOSE } else { PURPOSE };
+    let purpose = match limited {
+        _ if functions.iter().any(|name| is_own(name)) => OWN_PURPOSE,
+        true => LIMITED_PURPOSE,
+        false => PURPOSE,
+    };
     let mut text =
         format!("{COMPAT_MARK}{purpose}#ifndef {guard}\n#define {guard}\n\n#include <Python.h>\n");
     if let Some(full) = full {
@@ -191,6 +208,9 @@ fn prefix(stem: &str) -> String {
 
 /// When nothing has defined the name of `shim` yet.
 fn condition(shim: &Shim, limited: bool) -> String {
+    if shim.since == NEVER {
+        return format!("!defined({})", shim.name);
+    }
     let (name, old) = (shim.name, format!("PY_VERSION_HEX < 0x{:08X}", shim.since));
     let hidden = match shim.limited {
         Limited::Since(version) | Limited::Adjusted(version, _) if limited => below(version),

@@ -1,5 +1,7 @@
 //! The stand-ins of the generated header.
 
+use super::atomic;
+
 /// What stands for one name below the version that has it.
 pub(super) struct Shim {
     pub name: &'static str,
@@ -24,6 +26,9 @@ pub(super) enum Limited {
     /// For none, and what stands for it needs the GIL.
     NoneWithGil,
 }
+
+/// For what no Python has: it stands in for nothing, and is defined for all.
+pub(super) const NEVER: u32 = u32::MAX;
 
 const LIMITED_3_13: Limited = Limited::Since(0x030D_0000);
 
@@ -393,5 +398,19 @@ typedef struct { unsigned char bits; } PyMutex;
 #  define Py_BEGIN_CRITICAL_SECTION2(first, second) {
 #  define Py_END_CRITICAL_SECTION2() }
 ",
+    },
+    Shim {
+        name: "PYAPI_ATOMIC",
+        since: NEVER,
+        limited: Limited::All,
+        uses: &[],
+        text: atomic::TYPE,
+    },
+    Shim {
+        name: "PYAPI_ATOMIC_ADD",
+        since: NEVER,
+        limited: Limited::All,
+        uses: &["PYAPI_ATOMIC"],
+        text: atomic::ADD,
     },
 ];

@@ -259,7 +259,8 @@ fn demand(workspace: &Workspace, rules: &[&Rule], config: &Config) -> (Demand, b
         return (Demand::Everything, true);
     }
     if config.full_coverage || reads_all {
-        return (Demand::Everything, false);
+        // Static variables have types of headers.
+        return (Demand::Everything, reads_all);
     }
     // The statistics name every module, whatever rules run.
     let words = words.iter().chain(crate::modules::TRIGGERS);

@@ -130,8 +130,10 @@ struct Seen {
     tag: bool,
     /// The identifier tokens behind `close`: K&R declarations or attribute words.
     behind: u32,
-    /// The parentheses hold nothing but names and commas.
+    /// The parentheses hold nothing but names and commas, and are those of a name.
     names_only: bool,
+    /// The token before begins a specifier with parentheses: `_Atomic(int)`.
+    specifier: bool,
     /// `extern "C"` so far.
     extern_words: u32,
     typedef: bool,
@@ -184,6 +186,7 @@ impl Splitter {
     }
 
     fn word(&mut self, at: u32, token: PpToken, text: &[u8]) {
+        self.seen.specifier = is_specifier(text);
         if text == b"extern" && at == 0 || token.kind == TokenKind::Str && at == 1 {
             self.seen.extern_words += 1;
         }
@@ -193,7 +196,7 @@ impl Splitter {
     }
 
     fn open_paren(&mut self, at: u32) {
-        self.seen.names_only = true;
+        self.seen.names_only = !std::mem::take(&mut self.seen.specifier);
         // __attribute__((…)) in front of a body does not name the function.
         self.seen.tag = false;
         if at > 0 && !self.seen.assign {
@@ -261,6 +264,20 @@ impl Splitter {
             broken,
         })
     }
+}
+
+/// Whether a word stands in front of parentheses that are no parameters.
+fn is_specifier(word: &[u8]) -> bool {
+    matches!(
+        word,
+        b"_Alignas"
+            | b"_Atomic"
+            | b"__attribute"
+            | b"__attribute__"
+            | b"__declspec"
+            | b"__typeof__"
+            | b"typeof"
+    )
 }
 
 fn place_of<'a, S: Source<'a>>(

@@ -30,6 +30,39 @@ const PLAIN: [&str; 11] = [
     "struct timeval",
 ];
 
+/// Whole numbers of 4 bytes and of the width of an address.
+const WORDS: [&str; 14] = [
+    "Py_hash_t",
+    "Py_ssize_t",
+    "Py_uhash_t",
+    "int",
+    "int32_t",
+    "intptr_t",
+    "long",
+    "ptrdiff_t",
+    "size_t",
+    "ssize_t",
+    "uint32_t",
+    "uintptr_t",
+    "unsigned int",
+    "unsigned long",
+];
+
+/// Narrower ones.
+const NARROW: [&str; 11] = [
+    "_Bool",
+    "bool",
+    "char",
+    "int16_t",
+    "int8_t",
+    "short",
+    "signed char",
+    "uint16_t",
+    "uint8_t",
+    "unsigned char",
+    "unsigned short",
+];
+
 /// The declarations of the package by name. Of several that share a name the first counts, but a
 /// field has the type that all of them give it: each file may have a `struct state` of its own.
 #[derive(Debug, Default)]
@@ -98,6 +131,12 @@ impl<'a> Types<'a> {
     #[must_use]
     pub fn is_variable(&self, name: &str) -> bool {
         self.variables.contains_key(name)
+    }
+
+    /// Whether the package declares a function by this name.
+    #[must_use]
+    pub fn is_function(&self, name: &str) -> bool {
+        self.results.contains_key(name)
     }
 
     /// The type of an expression; `None` if a part of it is declared elsewhere.
@@ -207,6 +246,23 @@ impl<'a> Types<'a> {
     #[must_use]
     pub fn is_truth(&self, ty: &Type) -> bool {
         matches!(&self.resolved(ty).kind, TypeKind::Named(name) if matches!(&**name, "_Bool" | "bool"))
+    }
+
+    /// Whether every processor reads and writes a number of this type at once: it is whole, and no
+    /// wider than an address.
+    #[must_use]
+    pub fn fits_word(&self, ty: &Type) -> bool {
+        match &self.resolved(ty).kind {
+            TypeKind::Enum(_) => true,
+            TypeKind::Named(name) => WORDS.contains(&&**name) || NARROW.contains(&&**name),
+            _ => false,
+        }
+    }
+
+    /// Whether every processor and compiler adds to a number of this type at once.
+    #[must_use]
+    pub fn adds_at_once(&self, ty: &Type) -> bool {
+        matches!(&self.resolved(ty).kind, TypeKind::Named(name) if WORDS.contains(&&**name))
     }
 
     /// Whether nothing in a value of this type can be a pointer: it is a number, or made of numbers

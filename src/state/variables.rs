@@ -211,7 +211,8 @@ impl<'c, 'a> Inventory<'c, 'a> {
         self.variables.push(variable);
     }
 
-    /// `_Atomic int n;`, and what packages call thread-local: `static PKG_THREAD_LOCAL int n;`.
+    /// `_Atomic int n;`, `PYAPI_ATOMIC(int) n;`, and what packages call thread-local:
+    /// `static PKG_THREAD_LOCAL int n;`.
     fn is_atomic(&self, item: &ProgramItem, range: TokenRange, names: &[&str]) -> bool {
         let files = self.cx.program.files;
         let is_atomic = (range.start..range.end)
@@ -221,7 +222,7 @@ impl<'c, 'a> Inventory<'c, 'a> {
         let (empty, made): (Vec<_>, Vec<_>) =
             expansions.partition(|it| it.tokens.start >= it.tokens.end);
         let mut made = made.iter().filter(|it| range.contains(it.tokens));
-        let local = made.any(|it| is_thread_local(&it.name));
+        let local = made.any(|it| is_thread_local(&it.name) || &*it.name == ATOMIC);
         // An unknown word among the specifiers is lost to the parser. A macro that stands for nothing
         // says nothing: `#define PKG_TLS`.
         let says =
@@ -324,6 +325,10 @@ impl Inventory<'_, '_> {
         }
     }
 }
+
+/// The macro of the generated header for the type of an atomic variable; with the GIL it is a plain
+/// one.
+const ATOMIC: &str = "PYAPI_ATOMIC";
 
 fn is_thread_local(word: &str) -> bool {
     let word = word.to_ascii_lowercase();

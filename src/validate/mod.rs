@@ -8,6 +8,7 @@ mod acquired;
 mod alternatives;
 mod answered;
 mod apart;
+mod atomics;
 mod balanced;
 mod before;
 mod borrowed;

@@ -9,9 +9,9 @@ use super::before::Before;
 use super::changed::Changed;
 use super::original::Original;
 use super::{
-    Failure, acquired, answered, apart, balanced, borrowed, braces, cleared, continued, contract,
-    domains, freed, kept, left, loans, locked, made, saved, statics, still, structure, twice,
-    undeclared, undone, unguarded, variants, wrapper,
+    Failure, acquired, answered, apart, atomics, balanced, borrowed, braces, cleared, continued,
+    contract, domains, freed, kept, left, loans, locked, made, saved, statics, still, structure,
+    twice, undeclared, undone, unguarded, variants, wrapper,
 };
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{self, Absent, Form, REPLACEMENTS};
@@ -21,7 +21,6 @@ use crate::ownership::track::{self, Callees, Gives, Origin, Problem, Report, See
 use crate::preprocess::Spelling;
 use crate::program::{Gap, Program, ProgramItem};
 use crate::source::{ByteOffset, ByteSpan, FileId};
-use crate::validate::statics::Kept;
 
 /// A part of the result that is not proven.
 pub(super) struct Failed {
@@ -91,6 +90,7 @@ pub(super) fn failures(
     failures.extend(twice::failures(original, result, applied));
     if author == Author::Rule {
         failures.extend(statics::failures(original, result, applied));
+        failures.extend(atomics::failures(original, result, applied));
         failures.extend(kept::failures(original, result, applied));
         failures.extend(loans::failures(original, result, applied));
         failures.extend(structure::failures(original, result, applied));
@@ -286,7 +286,7 @@ pub(super) fn seeds(
     let first = |call: ExprId| function.tree.expr(call).range.start;
     let is_inserted = |call: ExprId| is_inserted(item, applied, first(call));
     let is_new = |call| is_inserted(call) || is_of_new_use(item, applied, first(call));
-    let kept = Kept::new(function, &is_inserted);
+    let kept = statics::Kept::new(function, &is_inserted);
     let seed = |(call, name): (ExprId, &str)| {
         let gives = match gives(name) {
             // What is kept is followed from where it was made.

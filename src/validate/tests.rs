@@ -531,6 +531,7 @@ mod acquired;
 mod answered;
 mod answers;
 mod apart;
+mod atomics;
 mod borrowed;
 mod cleared;
 mod continued;

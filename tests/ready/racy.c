@@ -1335,9 +1335,9 @@ static void leave(pthread_rwlock_t *it) { pthread_rwlock_unlock(it); }
 static PyObject *f(PyObject *self, PyObject *arg)
 {
     enter(&guard);
-    looks++;
+    long n = ++looks;
     leave(&guard);
-    Py_RETURN_NONE;
+    return PyLong_FromLong(n);
 }
 
 /*** a lock that is not waited for: `level` */
@@ -1440,9 +1440,9 @@ static void leave(void)
 static PyObject *f(PyObject *self, PyObject *arg)
 {
     enter();
-    level++;
+    long n = ++level;
     leave();
-    Py_RETURN_NONE;
+    return PyLong_FromLong(n);
 }
 
 /*** a helper that locks if it is asked to: `level` */
@@ -1468,8 +1468,8 @@ static PyObject *f(PyObject *self, PyObject *arg)
 {
     PyMutex_Lock(&guard);
     settle();
-    level++;
-    Py_RETURN_NONE;
+    long n = ++level;
+    return PyLong_FromLong(n);
 }
 
 /*** a helper that works between two locks: `level` */

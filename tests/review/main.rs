@@ -70,7 +70,7 @@ fn a_terminal_of_a_few_rows_is_drawn_and_takes_keys() {
 #[test]
 fn what_is_to_be_confirmed_is_in_sight_and_no_key_is_cut() {
     let repository = Repository::new();
-    let method = "static int n;\nstatic PyObject *\nf(PyObject *s, PyObject *a)\n{\n    n++;\n    \
+    let method = "static double n;\nstatic PyObject *\nf(PyObject *s, PyObject *a)\n{\n    n++;\n    \
                   Py_RETURN_NONE;\n}\nstatic PyMethodDef m[] = {{\"f\", f, METH_NOARGS, NULL}, \
                   {NULL}};\n";
     let text = module("one").replace("static struct", &format!("{method}\nstatic struct"));

@@ -1,6 +1,7 @@
 //! Rules about data that threads share without a lock: static variables and fields of objects.
 
 mod at_init;
+mod atomic;
 mod branch;
 mod fill;
 mod guard;

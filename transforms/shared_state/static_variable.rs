@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use super::atomic::{Atomics, needs_lock};
 use super::finding;
 use crate::ast::Function;
 use crate::declare_rule;
+use crate::edit::Confidence;
 use crate::program::ItemId;
 use crate::rule::{Finding, Outcome, PackageCx};
 use crate::state::{Kind, Variable, inventory};
@@ -28,26 +30,85 @@ declare_rule! {
     ///
     /// ## Example
     /// ```c
-    /// static PyObject *handler;
+    /// static int strict;
+    /// static unsigned long calls;
     ///
     /// static PyObject *
-    /// set_handler(PyObject *module, PyObject *value)
+    /// set_strict(PyObject *module, PyObject *args)
     /// {
-    ///     Py_XSETREF(handler, Py_NewRef(value));
+    ///     int value;
+    ///     if (!PyArg_ParseTuple(args, "p", &value))
+    ///         return NULL;
+    ///     strict = value;
     ///     Py_RETURN_NONE;
     /// }
+    ///
+    /// static PyObject *
+    /// check(PyObject *module, PyObject *text)
+    /// {
+    ///     calls++;
+    ///     return PyBool_FromLong(!strict || PyUnicode_Check(text));
+    /// }
     /// ```
+    /// becomes
+    /// ```c
+    /// static PYAPI_ATOMIC(int) strict;
+    /// static PYAPI_ATOMIC(unsigned long) calls;
+    ///
+    /// static PyObject *
+    /// set_strict(PyObject *module, PyObject *args)
+    /// {
+    ///     int value;
+    ///     if (!PyArg_ParseTuple(args, "p", &value))
+    ///         return NULL;
+    ///     strict = value;
+    ///     Py_RETURN_NONE;
+    /// }
+    ///
+    /// static PyObject *
+    /// check(PyObject *module, PyObject *text)
+    /// {
+    ///     PYAPI_ATOMIC_ADD(calls, 1);
+    ///     return PyBool_FromLong(!strict || PyUnicode_Check(text));
+    /// }
+    /// ```
+    /// No Python has these macros: the compatibility header defines them for all. With the GIL they
+    /// are `int` and `+=`; without it `_Atomic(int)`, and for the compiler of Windows a `volatile`
+    /// type and an interlocked addition.
     ///
     /// ## Confidence
-    /// There is no fix, since the repairs differ in what they mean: state of the module, with a
-    /// lock; a variable for each thread; an atomic one; or none at all, if the value can be set
-    /// while the module is made. The finding names those that fit the variable.
+    /// `safe` if all text that has the name of the variable is understood, and it is one of these:
+    /// - A number that is only set and counted, or that only decides whether something is printed to
+    ///   `stderr`.
+    /// - A count whose value goes to Python, or into text, in calls that do not count.
+    /// - An option: a call of a function, with all that it calls, meets it once at most, and a
+    ///   function that sets it does nothing else that others see.
+    ///
+    /// Otherwise `review`: a call may find two values; two numbers may have to fit together; what is
+    /// done beside setting the variable may have to be seen with it; a function that uses it is called
+    /// by a pointer, or by code that was not looked at.
+    ///
+    /// ## When it declines
+    /// - It is no static whole number of a `.c` file with `Python.h`, or wider than an address:
+    ///   `double`, `long long`.
+    /// - It is `volatile`, or some of its writes hold a lock.
+    /// - It is tested and then changed, set to what is computed from it, or counted and asked for in
+    ///   one call: these need a lock.
+    /// - It is set together with two others, or with something else than a number.
+    /// - Its address is taken, `sizeof` asks for it, it says which entry of an array is used, or the
+    ///   value of `n++` is.
+    /// - A macro declares or counts it, or text with its name is not understood.
+    ///
+    /// Pointers, tables, types, structs and numbers that say that something was set up have no fix,
+    /// since the repairs differ in what they mean: state of the module, with a lock; a variable for
+    /// each thread; or none at all, if the value can be set while the module is made. The finding
+    /// names those that fit the variable.
     pub static SHARED_STATIC_VARIABLE {
         code: "UG503",
         name: "shared-static-variable",
         summary: "a static variable is written while other threads may use it",
         since: "0.1.0",
-        best: None,
+        best: Some(Confidence::Safe),
         triggers: &[],
         check: check,
     }
@@ -58,6 +119,10 @@ const MANY: usize = 4;
 
 /// How many of these the finding names.
 const NAMED: usize = 3;
+
+/// What to do with a number of which an atomic type keeps too little.
+const LOCK: &str = "hold a `PyMutex` from the first of these uses to the last, keep one for each \
+                    thread, or set it while the module is made";
 
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let rule = &SHARED_STATIC_VARIABLE;
@@ -80,9 +145,17 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             None => others.extend(variables.iter().map(|&it| (it, Kind::of(cx, it)))),
         }
     }
+    let atomics = Atomics::new(cx, &inventory);
     for (variable, kind) in others {
         if let Some((message, advice)) = describe(&kind, variable) {
-            let outcome = Outcome::Manual(advice.to_owned());
+            let outcome = match kind {
+                Kind::Counter | Kind::Option => match atomics.fix(variable) {
+                    Ok(fix) => Outcome::Fix(fix),
+                    Err(why) if needs_lock(why) => Outcome::Manual(format!("{why}: {LOCK}")),
+                    Err(why) => Outcome::Manual(format!("{why}: {advice}")),
+                },
+                _ => Outcome::Manual(advice.to_owned()),
+            };
             findings.push(finding(cx, rule, variable, message, outcome));
         }
     }

@@ -2,6 +2,7 @@
 
 use super::desk::Desk;
 use super::forms::forms;
+use crate::compat;
 use crate::edit::{Confidence, Need};
 use crate::review::{Decision, Group};
 use crate::source::{ByteSpan, FileId};
@@ -50,7 +51,10 @@ pub(super) fn why<'a>(desk: &Desk<'a>, group: &Group<'a>) -> Vec<Reason> {
     for Need::Compat { function, .. } in &fix.needs {
         add(
             "needs",
-            format!("{function}, through a header on older Pythons"),
+            match compat::is_own(function) {
+                true => format!("{function}, through a header"),
+                false => format!("{function}, through a header on older Pythons"),
+            },
         );
     }
     for (number, other) in forms(group).filter(|(_, other)| other.title != fix.title) {

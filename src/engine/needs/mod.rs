@@ -90,7 +90,10 @@ pub(super) fn serve(
     let oldest = match config.compat {
         Compat::Header => 0,
         Compat::Auto => workspace.range.min,
-        Compat::None => return (Vec::new(), Origins::default()),
+        Compat::None => {
+            findings.iter_mut().for_each(assume_own);
+            return (Vec::new(), Origins::default());
+        }
     };
     let target = limited::target(package, workspace, oldest);
     let fixes = findings.iter().filter_map(Finding::fix);
@@ -128,6 +131,19 @@ pub(super) fn serve(
     }
     let origins = service.supply.origins(workspace);
     (service.supply.new_files(), origins)
+}
+
+/// Without a header nothing defines what no Python has.
+fn assume_own(finding: &mut Finding) {
+    let Outcome::Fix(fix) = &mut finding.outcome else {
+        return;
+    };
+    let needs = fix.needs.iter();
+    let names = needs.map(|Need::Compat { function, .. }| *function);
+    let own: BTreeSet<&str> = names.filter(|name| compat::is_own(name)).collect();
+    for name in own {
+        fix.assume(format!("the package defines `{name}`"));
+    }
 }
 
 /// What serves the fixes of a run.

@@ -1,6 +1,7 @@
 //! Static variables in, findings out.
 
 mod at_init;
+mod atomic;
 mod objects;
 mod publish;
 
@@ -316,10 +317,10 @@ static PyTypeObject Type;
     1: `count` is counted by all threads without a lock: counts get lost
       9: `f` writes it here
       10: `f` writes it here
-      by hand: make it atomic, keep one for each thread, or hold a `PyMutex` around each use
+      by hand: its file does not include `Python.h`: make it atomic, keep one for each thread, or hold a `PyMutex` around each use
     2: `debug` is set by one thread while others may read it
       11: `f` writes it here
-      by hand: make it atomic, keep one for each thread, or set it while the module is made
+      by hand: its file does not include `Python.h`: make it atomic, keep one for each thread, or set it while the module is made
     2: `ready` says that something was set up on first use: two threads may set it up, or one may use it half done
       15: `f` writes it here
       by hand: set it up while the module is made, or hold a `PyMutex` from the test to the end of the setup
@@ -331,7 +332,7 @@ static PyTypeObject Type;
       by hand: hold a `PyMutex` around each use; a free list can be left out where `Py_GIL_DISABLED` is defined, or kept for each thread
     5: `pooled` is counted by all threads without a lock: counts get lost
       18: `f` writes it here
-      by hand: make it atomic, keep one for each thread, or hold a `PyMutex` around each use
+      by hand: its file does not include `Python.h`: make it atomic, keep one for each thread, or hold a `PyMutex` around each use
     22: the static type `Type` is changed after import
       19: `f` writes it here
       by hand: call `PyType_Ready` and fill the slots while the module is made
@@ -574,7 +575,7 @@ static PyObject *f(PyObject *self, PyObject *unused) { hits++; misses++; return 
     insta::assert_snapshot!(variable(text), @"
     2: `misses` is counted by all threads without a lock: counts get lost
       3: `f` writes it here
-      by hand: make it atomic, keep one for each thread, or hold a `PyMutex` around each use
+      by hand: its file does not include `Python.h`: make it atomic, keep one for each thread, or hold a `PyMutex` around each use
     ");
 }
 
@@ -919,13 +920,13 @@ static PyObject *f(PyObject *self, PyObject *unused)
     insta::assert_snapshot!(with(&["a", "b", "c"]), @"
         4: `a` is set by one thread while others may read it
           7: `f` writes it here
-          by hand: make it atomic, keep one for each thread, or set it while the module is made
+          by hand: its file does not include `Python.h`: make it atomic, keep one for each thread, or set it while the module is made
         5: `b` is set by one thread while others may read it
           8: `f` writes it here
-          by hand: make it atomic, keep one for each thread, or set it while the module is made
+          by hand: its file does not include `Python.h`: make it atomic, keep one for each thread, or set it while the module is made
         6: `c` is set by one thread while others may read it
           9: `f` writes it here
-          by hand: make it atomic, keep one for each thread, or set it while the module is made
+          by hand: its file does not include `Python.h`: make it atomic, keep one for each thread, or set it while the module is made
         ");
     insta::assert_snapshot!(with(&["a", "b", "c", "d", "e"]), @"
         4: `f` keeps 5 variables static that all threads write without a lock: `a`, `b`, `c` and 2 more

@@ -1,0 +1,294 @@
+//! Makes a static number atomic, where each use of it stands by itself.
+//!
+//! ```c
+//! static int strict;                      static PYAPI_ATOMIC(int) strict;
+//! static long hits;                       static PYAPI_ATOMIC(long) hits;
+//! hits++;                                 PYAPI_ATOMIC_ADD(hits, 1);
+//! ```
+//!
+//! That settles a number of which nothing else depends: an option that each call reads at most once,
+//! a count that is only told. A call that reads an option twice may find two values, and one that sets
+//! more than the number may be seen half done: these are questions for a person. What is tested and
+//! then set needs a lock.
+
+mod declaration;
+mod effects;
+mod printed;
+mod sums;
+mod touches;
+mod uses;
+
+use std::collections::BTreeSet;
+
+use crate::ast::ExprKind;
+use crate::capi::{effects, is_libc, shows_number, writes};
+use crate::edit::{Fix, Need};
+use crate::program::ItemId;
+use crate::rule::PackageCx;
+use crate::source::{ByteSpan, FileId};
+use crate::state::{Variable, alone};
+use declaration::Declaration;
+use touches::Touches;
+use uses::{How, Use, Uses};
+
+/// It is counted, and a call that counts asks for the number as well.
+const COUNTED: &str = "it is counted and asked for in one call";
+
+/// What its setters set has to fit together.
+const TOGETHER: &str = "it is set together with others";
+
+/// Whether that is for a lock, which an atomic type does not replace.
+pub(super) fn needs_lock(why: &str) -> bool {
+    [COUNTED, TOGETHER, sums::TESTED, sums::COMPUTED].contains(&why)
+}
+
+/// Up to how many names a question lists.
+const NAMED: usize = 3;
+
+/// What is known of the package.
+pub(super) struct Atomics<'c, 'a> {
+    cx: &'c PackageCx<'a>,
+    inventory: &'c [Variable],
+    /// Functions that no other thread can meet.
+    alone: BTreeSet<&'a str>,
+}
+
+impl<'c, 'a> Atomics<'c, 'a> {
+    pub(super) fn new(cx: &'c PackageCx<'a>, inventory: &'c [Variable]) -> Self {
+        // What is never called in the package, a library may call.
+        Self {
+            cx,
+            inventory,
+            alone: alone(cx, None),
+        }
+    }
+
+    /// The fix for `variable`, a number, or why there is none. All that one declaration declares is
+    /// one fix.
+    pub(super) fn fix(&self, variable: &Variable) -> Result<Fix, &'static str> {
+        let declaration = Declaration::new(self.cx, self.inventory, variable)?;
+        let all = &declaration.variables;
+        let names = listed(all.iter().map(|it| it.name.as_str()));
+        let mut fix = Fix::safe(format!("make {names} atomic"));
+        declaration.edit(&mut fix);
+        fix.needs.push(Need::Compat {
+            file: variable.place.0,
+            function: "PYAPI_ATOMIC",
+        });
+        for (at, variable) in all.iter().enumerate() {
+            self.add(variable, &all[..at], &mut fix)?;
+        }
+        fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+        Ok(fix)
+    }
+
+    /// Adds what `variable` needs beside its type; `asked` are those of which it was told already.
+    fn add(
+        &self,
+        variable: &Variable,
+        asked: &[&Variable],
+        fix: &mut Fix,
+    ) -> Result<(), &'static str> {
+        let uses = Uses::new(self.cx, variable)?;
+        sums::check(self.cx, &uses)?;
+        self.add_steps(variable, &uses, fix)?;
+        if variable.late.is_empty() {
+            return Ok(());
+        }
+        let beside = self.set_beside(variable);
+        let is_number = |it: &&Variable| self.cx.types().is_number(&it.ty);
+        if beside.len() > 1 || !beside.iter().all(is_number) {
+            return Err(TOGETHER);
+        }
+        let is_new = |other: &&&Variable| asked.iter().all(|it| it.place != other.place);
+        for other in beside.iter().filter(is_new) {
+            fix.assume(format!(
+                "nobody who finds a new `{}` and an old `{}`, or the other way round, goes wrong",
+                variable.name, other.name
+            ));
+        }
+        let late: Vec<&Use> = uses.all.iter().filter(|it| self.is_late(it.item)).collect();
+        self.doubt_macros(&late, fix);
+        let mut decides = late.clone();
+        decides.retain(|it| !matches!(it.how, How::Read) || !printed::is_printed(self.cx, it));
+        let is_read = decides.iter().any(|it| matches!(it.how, How::Read));
+        if is_read && !self.is_only_told(&decides) {
+            self.doubt((variable, &beside), &decides, fix)?;
+        }
+        Ok(())
+    }
+
+    /// `hits++` becomes one operation.
+    fn add_steps(
+        &self,
+        variable: &Variable,
+        uses: &Uses,
+        fix: &mut Fix,
+    ) -> Result<(), &'static str> {
+        let mut texts: BTreeSet<(FileId, ByteSpan, String)> = BTreeSet::new();
+        for (it, number) in uses.all.iter().filter_map(|it| Some((it, it.how.step()?))) {
+            let types = self.cx.types();
+            if !types.adds_at_once(&variable.ty) {
+                return Err("not every compiler adds to a number of its type at once");
+            }
+            let (file, span) = self
+                .cx
+                .span(it.item, it.whole)
+                .ok_or("a macro changes it")?;
+            if file != variable.place.0 {
+                return Err("another file counts it");
+            }
+            let number = uses::number_text(self.cx, it.item, number)?;
+            let text = format!("PYAPI_ATOMIC_ADD({}, {number})", variable.name);
+            texts.insert((file, span, text));
+        }
+        if !texts.is_empty() {
+            fix.needs.push(Need::Compat {
+                file: variable.place.0,
+                function: "PYAPI_ATOMIC_ADD",
+            });
+        }
+        for (file, span, text) in texts {
+            fix.replace(file, span, text);
+        }
+        Ok(())
+    }
+
+    /// Whether other threads may be there while the function runs.
+    fn is_late(&self, item: ItemId) -> bool {
+        let name = self.cx.function(item).map(|it| it.name.as_str());
+        !self.cx.item(item).needs_gil && name.is_none_or(|name| !self.alone.contains(name))
+    }
+
+    /// Other static variables that functions set which set this one.
+    fn set_beside(&self, variable: &Variable) -> Vec<&Variable> {
+        let own: BTreeSet<ItemId> = variable.late.iter().map(|write| write.item).collect();
+        let others = self.inventory.iter().filter(|other| {
+            let mut late = other.late.iter();
+            other.place != variable.place && late.any(|write| own.contains(&write.item))
+        });
+        others.collect()
+    }
+
+    /// Whether the number is counted, and its value goes nowhere but to Python or into text; by a
+    /// call that does not count, since two that do may tell the same number.
+    fn is_only_told(&self, uses: &[&Use]) -> bool {
+        let is_step = |it: &Use| it.how.step().is_some();
+        let (steps, others): (Vec<&Use>, Vec<&Use>) = uses.iter().partition(|it| is_step(it));
+        let is_told = |it: &&Use| matches!(it.how, How::Store(_)) || self.is_told(it);
+        if steps.is_empty() || !others.iter().all(is_told) {
+            return false;
+        }
+        let touches = Touches::new(self.cx, &|item| self.is_late(item), &others);
+        let counting = touches::reaching(self.cx, steps.iter().map(|it| it.item));
+        let telling = touches::reaching(self.cx, others.iter().map(|it| it.item));
+        let is_both = |&item: &ItemId| telling.contains(&item) && self.is_late(item);
+        touches.twice().is_empty() && !counting.iter().any(is_both)
+    }
+
+    /// `return PyLong_FromLong(hits);`
+    fn is_told(&self, it: &Use) -> bool {
+        let Some(tree) = self.cx.tree(it.item) else {
+            return false;
+        };
+        tree.calls().any(|(call, name)| {
+            let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
+                return false;
+            };
+            let is_it = |&arg| tree.without_casts(arg) == it.name;
+            shows_number(name) && args.iter().any(is_it)
+        })
+    }
+
+    /// Asks what the uses of an option do not show.
+    fn doubt(
+        &self,
+        (variable, asked): (&Variable, &[&Variable]),
+        uses: &[&Use],
+        fix: &mut Fix,
+    ) -> Result<(), &'static str> {
+        let name = &variable.name;
+        let sets = uses.iter().filter(|it| !matches!(it.how, How::Read));
+        let mut setters = touches::reaching(self.cx, sets.map(|it| it.item));
+        setters.retain(|&item| self.is_late(item));
+        if sums::tests_for_setter(self.cx, uses, &setters) {
+            return Err(sums::TESTED);
+        }
+        let touches = Touches::new(self.cx, &|item| self.is_late(item), uses);
+        let twice = touches.twice();
+        if !twice.is_empty() {
+            if uses.iter().any(|it| it.how.step().is_some()) {
+                return Err(COUNTED);
+            }
+            if twice.len() > NAMED {
+                return Err("many functions ask for it more than once");
+            }
+            fix.assume(format!(
+                "nothing goes wrong in {} if another thread sets `{name}` between two uses there",
+                listed(twice.iter())
+            ));
+        }
+        let pointed = touches.called_by_pointer();
+        if !pointed.is_empty() {
+            fix.assume(format!(
+                "whoever calls {} by a pointer does so outside of signal handlers, and needs no two \
+                 calls to find the same `{name}`",
+                listed(pointed.iter())
+            ));
+        }
+        let others = touches.called_elsewhere();
+        if !others.is_empty() {
+            fix.assume(format!(
+                "no code but what was looked at calls {}, or it needs no two calls to find the same \
+                 `{name}`",
+                listed(others.iter())
+            ));
+        }
+        let known: Vec<&Variable> = asked.iter().copied().chain([variable]).collect();
+        let beside: Vec<String> = effects::beside(self.cx, &known, &setters)
+            .into_iter()
+            .take(NAMED)
+            .collect();
+        if !beside.is_empty() {
+            fix.assume(format!(
+                "nobody who finds the new `{name}` relies on what is done beside setting it: {}",
+                beside.join(", ")
+            ));
+        }
+        Ok(())
+    }
+
+    /// `CHECK(strict)` in a header that is not there may be a macro that sets its argument.
+    fn doubt_macros(&self, uses: &[&Use], fix: &mut Fix) {
+        let is_function = |name: &str| {
+            effects(name).is_some()
+                || writes(name).is_some_and(|row| !row.place(0))
+                || is_libc(name)
+                || self.cx.definitions(name).next().is_some()
+                || self.cx.types().is_function(name)
+        };
+        for it in uses {
+            let Some(tree) = self.cx.tree(it.item) else {
+                continue;
+            };
+            for (call, name) in tree.calls() {
+                let ExprKind::Call { args, .. } = &tree.expr(call).kind else {
+                    continue;
+                };
+                if args.contains(&it.name) && !is_function(name) {
+                    fix.assume(format!("`{name}` is no macro that sets its argument"));
+                }
+            }
+        }
+    }
+}
+
+/// `` `f`, `g` and 2 more ``
+fn listed<S: AsRef<str>>(names: impl Iterator<Item = S>) -> String {
+    let all: Vec<String> = names.map(|it| format!("`{}`", it.as_ref())).collect();
+    let first = all[..all.len().min(NAMED)].join(", ");
+    match all.len().saturating_sub(NAMED) {
+        0 => first,
+        n => format!("{first} and {n} more"),
+    }
+}
