@@ -258,8 +258,9 @@ fn demand(workspace: &Workspace, rules: &[&Rule], config: &Config) -> (Demand, b
     if mentions(&mut triaged) {
         return (Demand::Everything, true);
     }
+    // When it does depends on the tables of methods, which may stand in headers.
     if config.full_coverage || reads_all {
-        return (Demand::Everything, false);
+        return (Demand::Everything, reads_all);
     }
     // The statistics name every module, whatever rules run.
     let words = words.iter().chain(crate::modules::TRIGGERS);
