@@ -33,6 +33,7 @@ pub static ALL: &[&Rule] = &[
     &shared_state::static_buffer::STATIC_BUFFER,
     &shared_state::static_variable::SHARED_STATIC_VARIABLE,
     &shared_state::object_state::UNLOCKED_OBJECT_STATE,
+    &shared_state::reentrant::NON_REENTRANT_CALL,
     &thread_state::detached_call::DETACHED_API_CALL,
     &thread_state::unattached_thread::UNATTACHED_THREAD,
     &thread_state::blocking::ATTACHED_BLOCKING_CALL,

@@ -11,6 +11,7 @@ mod exceptions;
 mod libc;
 mod lists;
 mod locks;
+mod reentrant;
 mod replacements;
 mod singletons;
 mod sizes;
@@ -34,6 +35,10 @@ pub use exceptions::{raises_exception, restores_exception, takes_exception};
 pub use libc::{Copied, compares_text, copies_memory, gives_other_memory, is_libc, written};
 pub use lists::{LIST_SIZES, PLAIN_LIST_SIZES, UNCHECKED_ITEMS};
 pub use locks::{Had, LockAct, LockCall, lock_call};
+pub use reentrant::{
+    KeepsState, Lends, Sibling, does_not_keep, is_absent_on_windows, keeping_state, keeps_state,
+    sibling_of, tells_windows, writes_static_time,
+};
 pub use replacements::{
     Absent, Form, OldErrors, REPLACEMENTS, Replacement, reads_list, replacement, replacement_by,
 };

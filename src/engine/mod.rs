@@ -258,8 +258,8 @@ fn demand(workspace: &Workspace, rules: &[&Rule], config: &Config) -> (Demand, b
     if mentions(&mut triaged) {
         return (Demand::Everything, true);
     }
+    // When it does depends on the tables of methods, which may stand in headers.
     if config.full_coverage || reads_all {
-        // Static variables have types of headers.
         return (Demand::Everything, reads_all);
     }
     // The statistics name every module, whatever rules run.

@@ -12,7 +12,7 @@ use super::{Config, Stopped};
 use crate::edit::{Confidence, EditSet, FixId};
 use crate::package::Package;
 use crate::rule::{Finding, Outcome, PackageCx, Rule, Suppression, suppressions};
-use crate::source::FileId;
+use crate::source::{ByteOffset, FileId};
 use crate::transforms;
 use crate::writes::{Left, Why, left};
 
@@ -30,6 +30,8 @@ pub enum OpenKind {
     StaticVariable,
     /// Types whose methods change fields without a lock.
     ObjectState,
+    /// Calls of functions of C that keep static state.
+    LibraryCall,
     /// Calls into Python by threads that are not attached to it.
     DetachedCall,
     /// Items and fields of objects that are used around the API, and counts taken for proofs.
@@ -48,6 +50,7 @@ impl OpenKind {
             "UG3" => Some(Self::CriticalSection),
             "UG4" if matches!(rule.code, "UG401" | "UG402") => Some(Self::Memory),
             "UG5" if rule.name == "unlocked-object-state" => Some(Self::ObjectState),
+            "UG5" if rule.name == "non-reentrant-call" => Some(Self::LibraryCall),
             "UG5" => Some(Self::StaticVariable),
             // The others of this group block or deadlock; nothing is read half written.
             "UG6" if matches!(rule.name, "detached-api-call" | "unattached-thread") => {
@@ -84,6 +87,10 @@ impl fmt::Display for Counted {
             OpenKind::CriticalSection => ("missing or wrong section", "missing or wrong sections"),
             OpenKind::StaticVariable => ("static variable", "static variables"),
             OpenKind::ObjectState => ("type with unlocked fields", "types with unlocked fields"),
+            OpenKind::LibraryCall => (
+                "call of a function with static state",
+                "calls of functions with static state",
+            ),
             OpenKind::DetachedCall => ("detached call", "detached calls"),
             OpenKind::ObjectAccess => ("unsafe object access", "unsafe object accesses"),
             OpenKind::Memory => ("wrong memory domain", "wrong memory domains"),
@@ -271,12 +278,36 @@ impl<'c, 'a> Readiness<'c, 'a> {
         if self.is_complete {
             let left = self.left.get_or_init(|| left(self.cx));
             let own = left.iter().filter(|(entry, _)| own.contains(entry));
-            for it in own.flat_map(|(_, left)| left) {
+            let calls = self.settled_calls(findings, left_out);
+            let is_open =
+                |it: &&Left| it.why != Why::Calls || !calls.contains(&(it.file, it.span.start()));
+            for it in own.flat_map(|(_, left)| left).filter(is_open) {
                 let of = open.left.entry(it.why).or_default();
                 of.insert(self.in_words(it));
             }
         }
         open
+    }
+
+    /// Where the calls of functions with static state begin of which nothing is left to settle.
+    fn settled_calls(
+        &self,
+        findings: &[Finding],
+        left_out: &BTreeSet<usize>,
+    ) -> BTreeSet<(FileId, ByteOffset)> {
+        let settled = findings.iter().enumerate().filter(|(at, finding)| {
+            OpenKind::of(finding.rule) == Some(OpenKind::LibraryCall)
+                && self.is_settled(finding)
+                && !left_out.contains(at)
+        });
+        let places = settled.flat_map(|(_, finding)| {
+            let more = finding
+                .notes
+                .iter()
+                .map(|note| (note.file, note.span.start()));
+            more.chain([(finding.file, finding.span.start())])
+        });
+        places.collect()
     }
 
     /// `` `s->n` in `f` (m.c:12) ``

@@ -205,7 +205,7 @@ fn operand_text<'b>(bytes: &'b [u8], operand: &[Token]) -> Option<&'b [u8]> {
 }
 
 /// The operand of `#include` and whether it is quoted; `None` if it is a macro.
-fn operand_name(bytes: &[u8], operand: &[Token]) -> Option<(String, bool)> {
+pub(super) fn operand_name(bytes: &[u8], operand: &[Token]) -> Option<(String, bool)> {
     let (first, last) = (operand.first()?, operand.last()?);
     let text = |from: usize, to: usize| String::from_utf8_lossy(&bytes[from..to]).into_owned();
     if first.kind == TokenKind::Str {

@@ -17,6 +17,7 @@ mod items;
 mod left_out;
 mod macros;
 mod origin;
+mod platform;
 mod stream;
 #[cfg(test)]
 mod tests;

@@ -41,7 +41,8 @@ pub fn reached_only_from<'p>(
         *entries.entry(&function.name).or_insert(true) &= is_entry(&function.name, &of);
     }
     // Nothing but its name tells what Python makes of a function that is not parsed.
-    for (name, is_init) in unread.functions() {
+    // One that is called `main` belongs to another program.
+    for (name, is_init) in unread.functions().filter(|(name, _)| *name != "main") {
         let is_alone = is_init && is_entry(name, &[&Role::ModuleInit]);
         *entries.entry(name).or_insert(true) &= is_alone;
     }
@@ -77,16 +78,20 @@ struct Callers<'p> {
 }
 
 impl<'p> Callers<'p> {
-    /// The functions that call `name`; `None` for a use by nobody known.
+    /// The functions that call `name`; `None` for a use by nobody known. What is called `main` in
+    /// text that is not read is that of another program.
     fn of(&self, name: &str) -> impl Iterator<Item = Option<&'p str>> {
         let parsed = self.calls.calls_to(name).iter();
         let parsed = parsed.map(|site| caller(self.program, site.item));
+        let is_seen = name == "main";
         let unread = self.calls.unread_users(self.program).users(name);
+        let unread = unread.filter(move |_| !is_seen);
         let unread = unread.map(|user| match user {
             User::Function(name) => Some(&**name),
             User::Unknown => None,
         });
-        let foreign = self.calls.may_be_called_foreign(name).then_some(None);
+        let may_be_foreign = !is_seen && self.calls.may_be_called_foreign(name);
+        let foreign = may_be_foreign.then_some(None);
         parsed.chain(unread).chain(foreign)
     }
 }

@@ -4,6 +4,7 @@
 mod fields;
 mod kind;
 mod locks;
+mod meeting;
 mod own;
 mod phase;
 mod roots;
@@ -16,6 +17,7 @@ pub use locks::{
     Locks, begins_section, ends_section, holds_lock_by_name, lock_act_by_name,
     releases_lock_by_name, takes_lock_by_name,
 };
+pub use meeting::{Meetings, Phase};
 pub use own::Own;
 pub use phase::{alone, reachable};
 pub use roots::{Path, root};

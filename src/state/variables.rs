@@ -1,11 +1,10 @@
 //! The inventory: every mutable static variable of the package, and who writes it when.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-use super::locks::Locks;
-use super::phase::{alone, reachable};
+use super::meeting::{Meetings, Phase};
 use super::roots::Path;
 use super::writes::{How, Target, Writers};
 use crate::ast::{ExprId, Function, LocalId, Name, Storage, TokenRange, Type, TypeKind};
@@ -60,40 +59,23 @@ pub struct Write {
 pub fn inventory(cx: &PackageCx<'_>) -> Vec<Variable> {
     let mut inventory = Inventory::new(cx);
     let writers = Writers::new(cx.program);
-    let reachable = reachable(cx);
-    let alone = alone(cx, reachable.as_ref());
-    let locks = Locks::new(cx);
+    let meetings = Meetings::new(cx);
     for (item, at) in cx.program.items.iter().zip(0u32..) {
         let Some(Body::Function(function)) = &item.body else {
             continue;
         };
-        let is_reached = |reached: &BTreeSet<&str>| reached.contains(function.name.as_str());
-        if item.needs_gil || !reachable.as_ref().is_none_or(is_reached) {
+        let id = ItemId(at);
+        if !meetings.is_met(id, function) {
             continue;
         }
-        let is_early =
-            alone.contains(function.name.as_str()) || function.name.starts_with("PyInit_");
         for expr in function.tree.expr_ids() {
             for target in writers.targets(&function.tree, expr) {
-                let phase = if is_early {
-                    Phase::Early
-                } else if locks.is_held(ItemId(at), expr) {
-                    Phase::Locked
-                } else {
-                    Phase::Late
-                };
-                inventory.note(item, function, &target, (ItemId(at), expr), phase);
+                let phase = meetings.phase(id, function, expr);
+                inventory.note(item, function, &target, (id, expr), phase);
             }
         }
     }
     inventory.finish()
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Early,
-    Locked,
-    Late,
 }
 
 struct Inventory<'c, 'a> {

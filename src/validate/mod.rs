@@ -31,6 +31,7 @@ mod made;
 mod original;
 mod proof;
 mod proven;
+mod reentrant;
 mod saved;
 mod statics;
 mod steps;

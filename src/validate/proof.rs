@@ -10,8 +10,8 @@ use super::changed::Changed;
 use super::original::Original;
 use super::{
     Failure, acquired, answered, apart, atomics, balanced, borrowed, braces, cleared, continued,
-    contract, domains, freed, kept, left, loans, locked, made, saved, statics, still, structure,
-    twice, undeclared, undone, unguarded, variants, wrapper,
+    contract, domains, freed, kept, left, loans, locked, made, reentrant, saved, statics, still,
+    structure, twice, undeclared, undone, unguarded, variants, wrapper,
 };
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{self, Absent, Form, REPLACEMENTS};
@@ -124,7 +124,7 @@ fn of_function(
             still::failure(changed),
             cleared::failure(changed),
             answered::failure(changed),
-            unguarded::failures(changed),
+            [unguarded::failures(changed), reentrant::failures(changed)].concat(),
         ),
         // Sections of a person may be for something else.
         Author::Person => (None, Vec::new(), None, None, None, Vec::new()),

@@ -1326,3 +1326,21 @@ static PyObject *f(PyObject *self, PyObject *arg)
     return r == NULL ? Py_NewRef(Py_None) : PyUnicode_FromString(r->text);
 }
 static PyMethodDef others[] = {{"add", add, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+
+/*** a sequence of `strtok` that gets its place, and a result that gets its struct */
+#include <sys/wait.h>
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char text[] = "some words";
+    time_t now = time(NULL);
+    char *word = strtok(text, " ");
+    word = strtok(NULL, " ");
+    return PyUnicode_FromFormat("%s %d", word, gmtime(&now)->tm_hour);
+}
+
+/*** a call of which a comment says that it may stay */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    struct passwd *entry = getpwuid(0); /* ungil: ignore[UG505] one thread asks */
+    return PyLong_FromLong(entry != NULL);
+}

@@ -10,6 +10,7 @@ mod object_acquire;
 mod object_body;
 pub mod object_state;
 mod publish;
+pub mod reentrant;
 mod site;
 pub mod static_buffer;
 pub mod static_variable;
