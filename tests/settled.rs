@@ -32,8 +32,7 @@ static double width(Row *row, PyObject *list, Py_ssize_t i)
 {
     PyObject *edge, *item;
     item = PyList_GetItem(list, i);
-    if (item != NULL)
-        row->n = item == Py_None;
+    row->n = item == Py_None;
     if (is_busy())
         return -1.0;
     edge = PyList_GET_ITEM(list, i);
@@ -52,7 +51,7 @@ static double sum(PyObject *list, Py_ssize_t i)
     n += PyLong_AsLong(item);
     if (is_busy()) {
         PyObject *text = PyList_GET_ITEM(list, i);
-        if (text && !PyUnicode_Check(text))
+        if (!PyUnicode_Check(text))
             return -1.0;
         show(text);
     }
@@ -95,7 +94,6 @@ fn a_second_run_finds_nothing() {
     Py_DECREF(first);
     item = PyList_GetItemRef(list, i);
     if (item == NULL) {
-    if (item != NULL) {
     Py_DECREF(item);
     edge = PyList_GetItemRef(list, i);
     Py_DECREF(edge);
@@ -104,7 +102,7 @@ fn a_second_run_finds_nothing() {
     PyObject *text = PyList_GetItemRef(list, i);
     if (text == NULL) {
     }
-    if (text && !PyUnicode_Check(text)) {
+    if (!PyUnicode_Check(text)) {
     Py_DECREF(text);
     }
     Py_DECREF(text);

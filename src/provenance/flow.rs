@@ -120,22 +120,13 @@ impl<'a> Flow<'a> {
         let Some((_, sequence)) = argument(call) else {
             return false;
         };
-        // `v != NULL && PyList_CheckExact(v)`
-        let is_there = |asked: ExprId| match tree.expr(asked).kind {
-            ExprKind::Binary {
-                op: BinaryOp::NotEquals,
-                lhs,
-                rhs,
-            } => tree.as_local(lhs) == Some(sequence) && tree.is_null(rhs),
-            _ => false,
-        };
-        let asks = |cond: ExprId| match tree.expr(cond).kind {
-            ExprKind::Binary {
-                op: BinaryOp::LogicalAnd,
-                lhs,
-                rhs,
-            } => is_there(lhs) && argument(rhs) == Some(("PyList_CheckExact", sequence)),
-            _ => argument(cond) == Some(("PyList_CheckExact", sequence)),
+        let asks = |cond: ExprId| {
+            // `v != NULL && PyList_CheckExact(v)`
+            let last = match tree.expr(cond).kind {
+                ExprKind::Binary { op, rhs, .. } if op == BinaryOp::LogicalAnd => rhs,
+                _ => cond,
+            };
+            argument(last) == Some(("PyList_CheckExact", sequence))
         };
         tree.exprs.iter().any(|expr| match expr.kind {
             ExprKind::Conditional {

@@ -1924,9 +1924,9 @@ static PyObject *f(PyObject *self, PyObject *arg)
     return PyCapsule_New(it, NULL, drop);
 }
 
-/*** a name that ends like that of a thread's own: require_tls */
-static int require_tls;
-static PyObject *f(PyObject *self, PyObject *arg) { require_tls = PyObject_IsTrue(arg); Py_RETURN_NONE; }
+/*** a name that ends like that of a thread's own: mode_tls */
+static const char *mode_tls;
+static PyObject *f(PyObject *self, PyObject *arg) { mode_tls = PyUnicode_AsUTF8(arg); Py_RETURN_NONE; }
 
 /*** a function of the library that is called by a pointer: localtime */
 #include <time.h>
