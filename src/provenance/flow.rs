@@ -123,7 +123,11 @@ impl<'a> Flow<'a> {
         let asks = |cond: ExprId| {
             // `v != NULL && PyList_CheckExact(v)`
             let last = match tree.expr(cond).kind {
-                ExprKind::Binary { op, rhs, .. } if op == BinaryOp::LogicalAnd => rhs,
+                ExprKind::Binary {
+                    op: BinaryOp::LogicalAnd,
+                    rhs,
+                    ..
+                } => rhs,
                 _ => cond,
             };
             argument(last) == Some(("PyList_CheckExact", sequence))
