@@ -31,8 +31,13 @@ pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure
     }
     let (cfg, nesting) = (graph(changed.function), Nesting::new(changed.function));
     let answers = |&(exit, local): &(StmtId, LocalId)| {
+        // What was moved counts: `int missing = NULL == item;` has lost its type.
+        let is_own = |it: ExprId| {
+            let stmt = nesting.stmt_of(it).filter(|&stmt| is_new(stmt));
+            stmt.is_some_and(|stmt| matches!(tree.stmt(stmt).kind, StmtKind::If { .. }))
+        };
         let asked = tree.expr_ids().filter(|&it| asks(tree, it, local));
-        let mut asked = asked.filter(|&it| !changed.is_inserted(tree.expr(it).range.start));
+        let mut asked = asked.filter(|&it| !is_own(it));
         asked.any(|it| {
             let test = nesting.stmt_of(it).and_then(|stmt| cfg.before(stmt));
             test.is_some_and(|test| comes_by(&cfg, exit, local, test))

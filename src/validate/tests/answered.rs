@@ -61,6 +61,27 @@ static PyObject *f(PyObject *l) {{
         assert!(found.iter().any(|it| it == doubted), "{test}: {found:?}");
     }
     assert_eq!(of_test("use(v);"), [""; 0]);
+    // A declaration that was moved.
+    let code = "
+static PyObject *f(PyObject *l) {
+    PyObject *v = PyList_GetItem(l, 0);
+    int missing = NULL == v;
+    if (missing) PyErr_Clear();
+    return PyLong_FromLong(1);
+}
+";
+    let changes = [
+        (
+            "PyObject *v = PyList_GetItem(l, 0);",
+            "PyObject *v = PyList_GetItemRef(l, 0); int missing; if (v == NULL) return NULL;",
+        ),
+        ("int missing = NULL == v;", "missing = NULL == v;"),
+        (
+            "return PyLong_FromLong(1);",
+            "Py_DECREF(v); return PyLong_FromLong(1);",
+        ),
+    ];
+    assert!(wrong(code, &changes).iter().any(|it| it == doubted));
 }
 
 #[test]
