@@ -36,6 +36,8 @@ pub(super) struct Origin {
 pub(super) struct Lapses {
     /// The expressions that use something, with where it comes from.
     pub(super) uses: BTreeSet<(ExprId, Origin)>,
+    /// The expressions that get a value, look at an element by it, or put it somewhere.
+    pub(super) values: BTreeSet<(ExprId, Origin)>,
     /// What is returned.
     pub(super) returned: BTreeSet<Origin>,
 }
@@ -79,6 +81,19 @@ impl Lapses {
         for used in args.iter().chain(pointer) {
             let from = state.of_operand(used).into_iter();
             self.uses.extend(from.map(|from| (at, from)));
+        }
+        let path = instr.place().map_or(&[][..], |place| &place.path);
+        let indexes = path.iter().filter_map(|step| match step {
+            Projection::Index(index) => Some(index),
+            _ => None,
+        });
+        let stored = match &instr.kind {
+            InstrKind::Store { place, value } if place.as_local().is_none() => Some(value),
+            _ => None,
+        };
+        for used in args.iter().chain(indexes).chain(stored) {
+            let from = state.of_operand(used).into_iter();
+            self.values.extend(from.map(|from| (at, from)));
         }
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use super::Why;
 use super::body::Body;
 use super::guards::Found;
 use super::lapsed::Origin;
@@ -43,6 +44,9 @@ impl Body<'_, '_, '_> {
                 }
             }
         }
+        for &(at, from) in &lapses.values {
+            self.check_number(from, at);
+        }
         let returned = lapses.returned.iter().flat_map(|&from| self.found(from));
         let returned: Vec<Found> = returned.collect();
         self.walk
@@ -50,6 +54,29 @@ impl Body<'_, '_, '_> {
             .entry(self.item)
             .or_default()
             .extend(returned);
+    }
+
+    /// Names a number that was read with a lock, and is used when that, or another, is held again:
+    /// another thread may have changed what it says.
+    ///
+    /// ```c
+    /// PyMutex_Lock(&self->lock);   i = self->last;          PyMutex_Unlock(&self->lock);
+    /// PyMutex_Lock(&self->lock);   self->items[i].n++;      PyMutex_Unlock(&self->lock);
+    /// ```
+    fn check_number(&mut self, from: Origin, at: ExprId) {
+        let (tree, types, source) = (self.tree(), self.walk.types, from.source);
+        let is_place = !matches!(tree.expr(source).kind, ExprKind::Call { .. });
+        let is_number = types.of(tree, source).is_none_or(|ty| types.is_number(ty));
+        if from.is_lapsed
+            && is_place
+            && is_number
+            && self.place(source).memory.points.is_open()
+            && self.is_locked(source)
+            && self.is_locked(at)
+        {
+            let text = self.text(source);
+            self.walk.leave(self.item, at, text, Why::Split);
+        }
     }
 
     /// What a place holds that was read, or a function of the package gave.

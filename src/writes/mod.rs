@@ -62,6 +62,8 @@ pub enum Why {
     Assembly,
     /// It uses, without a lock or with another one, what is written elsewhere with a lock held.
     Unguarded,
+    /// It uses, with a lock held, a number that was read the last time that the lock was.
+    Split,
     /// It uses what was true of an object that others have, and may no longer be.
     Stale,
     /// It was not read.

@@ -1966,3 +1966,18 @@ static PyObject *f(PyObject *self, PyObject *arg)
     it->n++;
     Py_RETURN_NONE;
 }
+
+/*** an index of the last time that the lock was held: `it->last` in `f` */
+typedef struct { PyObject_HEAD PyMutex lock; long last, items[8]; } Stack;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Stack *it = (Stack *)arg;
+    PyMutex_Lock(&it->lock);
+    long i = it->last;
+    PyMutex_Unlock(&it->lock);
+    PyMutex_Lock(&it->lock);
+    it->items[i] = 1;
+    it->last = 0;
+    PyMutex_Unlock(&it->lock);
+    Py_RETURN_NONE;
+}
