@@ -133,7 +133,14 @@ fn counted(is_rewritten: bool, attempts: &str) -> String {
     fs::write(folder.path().join("counts.c"), source).unwrap();
     if is_rewritten {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ungil"));
-        command.args(["migrate", "--select", "UG503", "--allow-no-vcs", "."]);
+        command.args([
+            "migrate",
+            "--select",
+            "UG503",
+            "--unsafe-fixes",
+            "--allow-no-vcs",
+            ".",
+        ]);
         run(command.current_dir(folder.path()));
         let text = fs::read_to_string(folder.path().join("counts.c")).unwrap();
         assert_eq!(text.matches("static PYAPI_ATOMIC(").count(), 3, "{text}");

@@ -77,16 +77,10 @@ declare_rule! {
     /// type and an interlocked addition.
     ///
     /// ## Confidence
-    /// `safe` if all text that has the name of the variable is understood, and it is one of these:
-    /// - A number that is only set and counted, or that only decides whether something is printed to
-    ///   `stderr`.
-    /// - A count whose value goes to Python, or into text, in calls that do not count.
-    /// - An option: a call of a function, with all that it calls, meets it once at most, and a
-    ///   function that sets it does nothing else that others see.
-    ///
-    /// Otherwise `review`: a call may find two values; two numbers may have to fit together; what is
-    /// done beside setting the variable may have to be seen with it; a function that uses it is called
-    /// by a pointer, or by code that was not looked at.
+    /// Always `review`: whether other state has to fit the number is for its authors to say. The fix
+    /// asks for more where more is seen: a call may find two values; two numbers may have to fit
+    /// together; what is done beside setting the variable may have to be seen with it; a function that
+    /// uses it is called by a pointer, or by code that was not looked at.
     ///
     /// ## When it declines
     /// - It is no static whole number of a `.c` file with `Python.h`, or wider than an address:
@@ -108,7 +102,7 @@ declare_rule! {
         name: "shared-static-variable",
         summary: "a static variable is written while other threads may use it",
         since: "0.1.0",
-        best: Some(Confidence::Safe),
+        best: Some(Confidence::Review),
         triggers: &[],
         check: check,
     }

@@ -31,6 +31,9 @@ use declaration::Declaration;
 use touches::Touches;
 use uses::{How, Use, Uses};
 
+/// What always has to be confirmed.
+const ALONE: &str = "nothing else has to fit the value of";
+
 /// It is counted, and a call that counts asks for the number as well.
 const COUNTED: &str = "it is counted and asked for in one call";
 
@@ -79,6 +82,8 @@ impl<'c, 'a> Atomics<'c, 'a> {
             self.add(variable, &all[..at], &mut fix)?;
         }
         fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+        // Slots that one call of Python runs, and helpers, may carry a relation that is not seen.
+        fix.assume(format!("{ALONE} {names}"));
         Ok(fix)
     }
 

@@ -356,6 +356,13 @@ pub(super) fn number_text(
         Number::One => Ok("1".to_owned()),
         Number::MinusOne => Ok("-1".to_owned()),
         Number::Of(expr) => text(expr),
-        Number::Minus(expr) => Ok(format!("-{}", text(expr)?)),
+        Number::Minus(expr) => {
+            let text: String = text(expr)?;
+            // `-1u` is a large number.
+            match text.bytes().all(|it| it.is_ascii_digit()) {
+                true => Ok(format!("-{text}")),
+                false => Err("what is taken away need not be signed"),
+            }
+        }
     }
 }

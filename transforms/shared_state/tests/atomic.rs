@@ -14,7 +14,9 @@ fn said(text: &str) -> Vec<String> {
         let mut starts = ["safe:", "review:", "by hand:", "assumes", "to confirm"].iter();
         starts.any(|start| line.starts_with(start))
     };
-    outcomes.filter(is_outcome).map(str::to_owned).collect()
+    let outcomes = outcomes.filter(is_outcome);
+    let others = outcomes.filter(|line| !line.contains("nothing else has to fit the value of"));
+    others.map(str::to_owned).collect()
 }
 
 /// The reason without a fix.
@@ -56,21 +58,22 @@ static PyMethodDef more[] = {{{{\"get\", get, METH_O, NULL}}, {{NULL}}}};"
     )
 }
 
-const SAFE: [&str; 1] = ["safe: make `level` atomic"];
+/// No more to confirm than always.
+const ALONE: [&str; 1] = ["review: make `level` atomic"];
 
 #[test]
-fn an_option_that_is_met_once_is_safe() {
-    assert_eq!(said(&set("static int level;", "")), SAFE);
-    assert_eq!(said(&get("return PyLong_FromLong(level);")), SAFE);
+fn an_option_that_is_met_once_stands_by_itself() {
+    assert_eq!(said(&set("static int level;", "")), ALONE);
+    assert_eq!(said(&get("return PyLong_FromLong(level);")), ALONE);
     assert_eq!(
         said(&get("if (level) return NULL; return PyObject_Str(arg);")),
-        SAFE
+        ALONE
     );
     assert_eq!(
         said(&get(
             "if (arg == Py_None) return PyLong_FromLong(level); return PyLong_FromLong(-level);"
         )),
-        SAFE
+        ALONE
     );
     for kind in [
         "unsigned char",
@@ -81,7 +84,7 @@ fn an_option_that_is_met_once_is_safe() {
     ] {
         assert_eq!(
             said(&set(&format!("static {kind} level;"), "")),
-            SAFE,
+            ALONE,
             "{kind}"
         );
     }
@@ -255,7 +258,7 @@ fn what_a_setter_does_beside_asks() {
     ] {
         let text = get("return PyBool_FromLong(level);");
         let text = text.replace("level = value;", &format!("level = value; {more}"));
-        assert_eq!(said(&text)[0].starts_with("review:"), asks, "{more}");
+        assert_eq!(said(&text).len() > 1, asks, "{more}");
     }
 }
 
@@ -265,8 +268,8 @@ fn counts_are_told_by_calls_that_do_not_count() {
         let text = get(body);
         text.replace("level = value;", "level++;")
     };
-    assert_eq!(said(&count("return PyLong_FromLong(level);")), SAFE);
-    assert_eq!(said(&count("level += 2; level--; return NULL;")), SAFE);
+    assert_eq!(said(&count("return PyLong_FromLong(level);")), ALONE);
+    assert_eq!(said(&count("level += 2; level--; return NULL;")), ALONE);
     assert_eq!(
         reason(&count("level++; return PyLong_FromLong(level);")),
         "it is counted and asked for in one call"
@@ -287,7 +290,7 @@ fn counts_are_told_by_calls_that_do_not_count() {
 fn what_only_prints_may_ask_as_often_as_it_wants() {
     let safe =
         "for (int n = 0; n < 9; n++) if (level > n) { fprintf(stderr, \"%d\", n); } return NULL;";
-    assert_eq!(said(&get(safe)), SAFE);
+    assert_eq!(said(&get(safe)), ALONE);
     for body in [
         "if (level) { printf(\"a\"); } if (level) { printf(\"b\"); } return NULL;",
         "int n = 0; if (level) { n++; fprintf(stderr, \"a\"); } return PyLong_FromLong(n + level);",
