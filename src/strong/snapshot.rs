@@ -71,7 +71,7 @@ fn copy_list(scene: &Scene<'_>, call: ExprId, fix: &mut Fix) -> Option<()> {
     };
     // It is evaluated twice.
     scene.as_local(*argument)?;
-    let is_there = there::is_there(scene, *argument);
+    let is_there = there::is_there(scene, call, *argument);
     let (whole, argument) = (scene.span(call)?, scene.span(*argument)?);
     let stmt = scene.stmt_span(scene.stmt_of(call)?)?;
     let takes_all = match scene.parent_of_expr(call)? {

@@ -9,11 +9,12 @@
 //!     return NULL;
 //! ```
 
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, StmtKind, UnaryOp};
+use crate::ast::{ExprId, LocalId, StmtKind};
+use crate::cfg::is_never_null;
 use crate::strong::scene::Scene;
 
-/// Whether the variable that is `argument` holds an object there.
-pub(super) fn is_there(scene: &Scene<'_>, argument: ExprId) -> bool {
+/// Whether the variable that is the `argument` of `call` holds an object there.
+pub(super) fn is_there(scene: &Scene<'_>, call: ExprId, argument: ExprId) -> bool {
     let Some(local) = scene.as_local(argument) else {
         return false;
     };
@@ -22,18 +23,16 @@ pub(super) fn is_there(scene: &Scene<'_>, argument: ExprId) -> bool {
     if tree.local(local).is_param {
         return stores.peek().is_none() && is_given(scene, local);
     }
+    let is_never_null = || {
+        let point = scene.cfg.call(call);
+        point.is_some_and(|point| is_never_null(scene.cfg, scene.function, point, argument))
+    };
     let is_address = |arg: &ExprId| tree.as_address(tree.without_casts(*arg)) == Some(local);
     let mut outs = tree.expr_ids().filter(|&call| {
         let args = scene.call(call).map_or(&[][..], |(_, args)| args);
         args.iter().any(is_address)
     });
-    let is_set = stores.peek().is_some();
-    scene.is_never_null(argument)
-        || is_gone_on_for(scene, argument, local)
-        || is_set
-            && stores.all(|(_, value)| is_tested(scene, value, local))
-            && outs.next().is_none()
-        || !is_set && outs.all(|call| is_required(scene, call))
+    is_never_null() || stores.peek().is_none() && outs.all(|call| is_required(scene, call))
 }
 
 /// Whether all that call the function in the package give it what they were given themselves.
@@ -50,64 +49,6 @@ fn is_given(scene: &Scene<'_>, param: LocalId) -> bool {
             local.is_some_and(|it| tree.local(it).is_param)
         })
     })
-}
-
-/// Whether a loop around goes on for an object only: `while ((x = PyIter_Next(it)) != NULL)`.
-fn is_gone_on_for(scene: &Scene<'_>, argument: ExprId, local: LocalId) -> bool {
-    let tree = scene.tree;
-    let within = tree.expr(argument).range;
-    let sets = |expr: ExprId| {
-        tree.changed(expr)
-            .is_some_and(|it| tree.as_local(it) == Some(local))
-    };
-    let asks = |cond: ExprId| match tree.expr(cond).kind {
-        ExprKind::Binary {
-            op: BinaryOp::NotEquals,
-            lhs,
-            rhs,
-        } => sets(lhs) && scene.is_null(rhs),
-        _ => sets(cond),
-    };
-    tree.stmts.iter().any(|stmt| match stmt.kind {
-        StmtKind::While { cond, body } => {
-            let inside = tree.stmt(body).range;
-            let mut stores = tree.stores().filter(|(to, _)| *to == local);
-            let is_kept = stores.all(|(_, value)| !inside.contains(tree.expr(value).range));
-            asks(cond) && inside.contains(within) && is_kept
-        }
-        _ => false,
-    })
-}
-
-/// Whether the function leaves right after it has set the variable to `NULL`.
-fn is_tested(scene: &Scene<'_>, value: ExprId, local: LocalId) -> bool {
-    let tree = scene.tree;
-    let next = scene.stmt_of(value).and_then(|stmt| scene.next_step(stmt));
-    let Some(StmtKind::If { cond, then, .. }) = next.map(|next| &tree.stmt(next).kind) else {
-        return false;
-    };
-    asks_for_null(scene, *cond, local) && tree.leaves(*then)
-}
-
-/// `!x`, `x == NULL`, `x == NULL || y == NULL`
-fn asks_for_null(scene: &Scene<'_>, cond: ExprId, local: LocalId) -> bool {
-    match scene.tree.expr(cond).kind {
-        ExprKind::Unary {
-            op: UnaryOp::Not,
-            operand,
-        } => scene.as_local(operand) == Some(local),
-        ExprKind::Binary {
-            op: BinaryOp::Equals,
-            lhs,
-            rhs,
-        } => scene.as_local(lhs) == Some(local) && scene.is_null(rhs),
-        ExprKind::Binary {
-            op: BinaryOp::LogicalOr,
-            lhs,
-            rhs,
-        } => asks_for_null(scene, lhs, local) || asks_for_null(scene, rhs, local),
-        _ => false,
-    }
 }
 
 /// Whether a call fills in all arguments of its format, or fails, and its failure is asked for.
