@@ -18,6 +18,7 @@ mod sums;
 mod touches;
 mod uses;
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use crate::ast::ExprKind;
@@ -29,7 +30,7 @@ use crate::source::{ByteSpan, FileId};
 use crate::state::{Variable, alone};
 use declaration::Declaration;
 use touches::Touches;
-use uses::{How, Use, Uses};
+use uses::{How, Mentions, Use, Uses};
 
 /// What always has to be confirmed.
 const ALONE: &str = "nothing else has to fit the value of";
@@ -53,16 +54,18 @@ pub(super) struct Atomics<'c, 'a> {
     cx: &'c PackageCx<'a>,
     inventory: &'c [Variable],
     /// Functions that no other thread can meet.
-    alone: BTreeSet<&'a str>,
+    alone: OnceCell<BTreeSet<&'a str>>,
+    /// The items that name each variable.
+    mentions: OnceCell<Mentions<'c>>,
 }
 
 impl<'c, 'a> Atomics<'c, 'a> {
     pub(super) fn new(cx: &'c PackageCx<'a>, inventory: &'c [Variable]) -> Self {
-        // What is never called in the package, a library may call.
         Self {
             cx,
             inventory,
-            alone: alone(cx, None),
+            alone: OnceCell::new(),
+            mentions: OnceCell::new(),
         }
     }
 
@@ -94,7 +97,10 @@ impl<'c, 'a> Atomics<'c, 'a> {
         asked: &[&Variable],
         fix: &mut Fix,
     ) -> Result<(), &'static str> {
-        let uses = Uses::new(self.cx, variable)?;
+        let mentions = self
+            .mentions
+            .get_or_init(|| Mentions::new(self.cx, self.inventory));
+        let uses = Uses::new(self.cx, mentions, variable)?;
         sums::check(self.cx, &uses)?;
         self.add_steps(variable, &uses, fix)?;
         if variable.late.is_empty() {
@@ -162,7 +168,9 @@ impl<'c, 'a> Atomics<'c, 'a> {
     /// Whether other threads may be there while the function runs.
     fn is_late(&self, item: ItemId) -> bool {
         let name = self.cx.function(item).map(|it| it.name.as_str());
-        !self.cx.item(item).needs_gil && name.is_none_or(|name| !self.alone.contains(name))
+        // What is never called in the package, a library may call.
+        let alone = self.alone.get_or_init(|| alone(self.cx, None));
+        !self.cx.item(item).needs_gil && name.is_none_or(|name| !alone.contains(name))
     }
 
     /// Other static variables that functions set which set this one.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::sums::COMPUTED;
 use crate::ast::{
@@ -58,22 +58,50 @@ pub(super) struct Uses {
     pub(super) all: Vec<Use>,
 }
 
+/// The items with each name of some variables in their text.
+pub(super) struct Mentions<'v>(FxHashMap<&'v [u8], Vec<ItemId>>);
+
+impl<'v> Mentions<'v> {
+    /// Looks through all items once.
+    pub(super) fn new(cx: &PackageCx<'_>, variables: &'v [Variable]) -> Self {
+        let names = variables.iter().map(|it| it.name.as_bytes());
+        let mut found: FxHashMap<&[u8], Vec<ItemId>> = names.map(|it| (it, Vec::new())).collect();
+        for (item, at) in cx.program.items.iter().zip(0u32..) {
+            for (token, _) in (0u32..).zip(&item.tokens.tokens) {
+                let text = item.tokens.text(cx.program.files, token);
+                if let Some(items) = found.get_mut(text)
+                    && items.last() != Some(&ItemId(at))
+                {
+                    items.push(ItemId(at));
+                }
+            }
+        }
+        Self(found)
+    }
+}
+
 impl Uses {
-    pub(super) fn new(cx: &PackageCx<'_>, variable: &Variable) -> Result<Self, &'static str> {
+    pub(super) fn new(
+        cx: &PackageCx<'_>,
+        mentions: &Mentions<'_>,
+        variable: &Variable,
+    ) -> Result<Self, &'static str> {
         if cx.program.unread.names_static(&variable.name) {
             return Err("text that is not read may use it");
         }
         let scope = Scope::new(cx, variable);
         let mut seen = BTreeSet::from([variable.place]);
         let mut all = Vec::new();
-        for (item, at) in cx.program.items.iter().zip(0u32..) {
+        let named = mentions.0.get(variable.name.as_bytes());
+        for &id in named.into_iter().flatten() {
+            let item = cx.item(id);
             if !scope.contains(item) {
                 continue;
             }
             scope.check_tokens(cx, item)?;
             match &item.body {
                 Some(Body::Function(function)) => {
-                    scope.add(cx, (ItemId(at), item, function), &mut seen, &mut all)?;
+                    scope.add(cx, (id, item, function), &mut seen, &mut all)?;
                 }
                 Some(Body::Declaration(declaration)) => {
                     let tree = &declaration.tree;
