@@ -1,24 +1,5 @@
 //! The C library, as far as extension modules call it all the time.
 
-/// Whether a function of C compares, measures or searches text, and does nothing else.
-#[must_use]
-pub fn compares_text(name: &str) -> bool {
-    matches!(
-        name,
-        "memchr"
-            | "memcmp"
-            | "strcasecmp"
-            | "strchr"
-            | "strcmp"
-            | "strlen"
-            | "strncasecmp"
-            | "strncmp"
-            | "strnlen"
-            | "strrchr"
-            | "strstr"
-    )
-}
-
 /// Functions of C that touch no object.
 #[must_use]
 pub fn is_libc(name: &str) -> bool {

@@ -32,7 +32,7 @@ pub use effects::{
     never_returns, on_null, reads_first, settles_key,
 };
 pub use exceptions::{raises_exception, restores_exception, takes_exception};
-pub use libc::{Copied, compares_text, copies_memory, gives_other_memory, is_libc, written};
+pub use libc::{Copied, copies_memory, gives_other_memory, is_libc, written};
 pub use lists::{LIST_SIZES, PLAIN_LIST_SIZES, UNCHECKED_ITEMS};
 pub use locks::{Had, LockAct, LockCall, lock_call};
 pub use reentrant::{
@@ -94,18 +94,6 @@ pub fn shows_number(name: &str) -> bool {
     effects(name).is_some_and(|it| it.format.is_some())
         || families.iter().any(|it| name.starts_with(it))
         || OTHERS.contains(&name)
-}
-
-/// The argument that is the stream to which a function prints what the others say, if it does that
-/// and nothing else; `Some(None)` if that is always the one for errors.
-#[must_use]
-pub fn prints_errors(name: &str) -> Option<Option<usize>> {
-    match name {
-        "PySys_FormatStderr" | "PySys_WriteStderr" | "perror" => Some(None),
-        "fflush" | "fprintf" | "vfprintf" => Some(Some(0)),
-        "fputc" | "fputs" | "putc" => Some(Some(1)),
-        _ => None,
-    }
 }
 
 /// Whether the function gives the lock of the interpreter up: from there on other threads run.

@@ -13,7 +13,6 @@
 
 mod declaration;
 mod effects;
-mod printed;
 mod sums;
 mod touches;
 mod uses;
@@ -120,11 +119,9 @@ impl<'c, 'a> Atomics<'c, 'a> {
         }
         let late: Vec<&Use> = uses.all.iter().filter(|it| self.is_late(it.item)).collect();
         self.doubt_macros(&late, fix);
-        let mut decides = late.clone();
-        decides.retain(|it| !matches!(it.how, How::Read) || !printed::is_printed(self.cx, it));
-        let is_read = decides.iter().any(|it| matches!(it.how, How::Read));
-        if is_read && !self.is_only_told(&decides) {
-            self.doubt((variable, &beside), &decides, fix)?;
+        let is_read = late.iter().any(|it| matches!(it.how, How::Read));
+        if is_read && !self.is_only_told(&late) {
+            self.doubt((variable, &beside), &late, fix)?;
         }
         Ok(())
     }

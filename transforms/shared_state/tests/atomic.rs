@@ -287,17 +287,13 @@ fn counts_are_told_by_calls_that_do_not_count() {
 }
 
 #[test]
-fn what_only_prints_may_ask_as_often_as_it_wants() {
-    let safe =
-        "for (int n = 0; n < 9; n++) if (level > n) { fprintf(stderr, \"%d\", n); } return NULL;";
-    assert_eq!(said(&get(safe)), ALONE);
+fn a_test_is_a_use_whatever_it_decides() {
     for body in [
-        "if (level) { printf(\"a\"); } if (level) { printf(\"b\"); } return NULL;",
-        "int n = 0; if (level) { n++; fprintf(stderr, \"a\"); } return PyLong_FromLong(n + level);",
+        "for (int n = 0; n < 9; n++) if (level > n) { fprintf(stderr, \"%d\", n); } return NULL;",
+        // Another thread may set it to 0 between the two.
+        "if (level && value % level == 0) fprintf(stderr, \"a\"); return NULL;",
         "if (level) { fprintf(stderr, \"a\"); return NULL; } return PyLong_FromLong(level);",
-        "if (level) fprintf(stderr, \"a\"); else lib_set(1); if (level) lib_set(2); return NULL;",
     ] {
-        let said = said(&get(body));
-        assert!(said[0].starts_with("review:"), "{body} {said:?}");
+        assert_eq!(said(&get(body)).len(), 2, "{body}");
     }
 }
