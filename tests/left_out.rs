@@ -1356,3 +1356,42 @@ static PyObject *f(PyObject *self, PyObject *list) {{
     by hand
     ");
 }
+
+#[test]
+fn what_nobody_learns_of() {
+    // A function that returns nothing, and a test of its list under which it looks.
+    let said = |before: &str, after: &str| {
+        all(&format!(
+            "#include <stdio.h>
+static FILE *log; static int busy; static char *buffer;
+void finish(PyObject *list, int quick) {{
+    {before}
+    if (PyList_GET_SIZE(list) > 1) {{
+        PyObject *item = PyList_GET_ITEM(list, 1);
+        if (PyUnicode_Check(item)) {{
+            fputs(\"done\\n\", log);
+        }}
+    }}
+    {after}
+}}
+"
+        ))
+    };
+    let all = [
+        said("", "fclose(log); log = NULL;"),
+        said("", "busy = 0;"),
+        said("", "free(buffer); buffer = NULL;"),
+        // An exit of before says that it may be left out, unless it asks whether there is anything.
+        said("if (quick) return;", "busy = 0;"),
+        said("if (log == NULL) return;", "fclose(log);"),
+        said("", "quick = 0;"),
+    ];
+    insta::assert_snapshot!(all.join("\n"), @"
+    review in `finish`, `fclose(log)` (line 11) need not be done where the item is not there any more
+    review in `finish`, `busy = 0` (line 11) need not be done where the item is not there any more
+    review in `finish`, `free(buffer)` (line 11) need not be done where the item is not there any more
+    safe
+    review in `finish`, `fclose(log)` (line 11) need not be done where the item is not there any more
+    safe
+    ");
+}

@@ -12,6 +12,7 @@
 //! gone, and the code has done nothing yet about the item that is missing.
 
 use super::branch::{is_same, value_set};
+use super::told_before::fills;
 use crate::ast::{
     BinaryOp, Expr, ExprId, ExprKind, Local, LocalId, Parent, StmtId, StmtKind, Storage, TokenRange,
 };
@@ -64,6 +65,7 @@ pub(in crate::strong) fn bounded_loop(scene: &Scene<'_>, call: ExprId) -> Option
             // Other sequences are better read from a copy, if one does.
             Some(size) => {
                 bound.is_remembered(scene, call, *list, size)
+                    && (!fills(scene, body) || bound.is_told(scene, size))
                     && (capi::reads_list(name) || !is_copied(scene, call))
             }
         };
@@ -220,17 +222,27 @@ impl Bound {
         is_size(scene, value, list).then_some(value)
     }
 
+    /// Whether something after the loop asks where it ended. Who counts the items alone takes all of
+    /// an array for filled: `n = PyList_Size(list); for (i = 0; i < n; i++) out[i] = …; return 1;`
+    fn is_told(&self, scene: &Scene<'_>, size: ExprId) -> bool {
+        self.is_read(scene, size) || self.is_read(scene, self.index)
+    }
+
+    /// Whether a place is read after the loop.
+    fn is_read(&self, scene: &Scene<'_>, place: ExprId) -> bool {
+        match (scene.as_local(place), scene.cfg.after(self.outer)) {
+            (Some(local), Some(end)) => scene.liveness.is_live(local, end),
+            _ => true,
+        }
+    }
+
     /// The statement by which `size` tells that the list ended at the index; `None` if nobody
     /// asks any more.
     pub(in crate::strong) fn correction(&self, scene: &Scene<'_>) -> Option<String> {
         let size = self.size?;
-        let end = scene.cfg.after(self.outer);
-        let is_read = match (scene.as_local(size), end) {
-            (Some(local), Some(end)) => scene.liveness.is_live(local, end),
-            _ => true,
-        };
         let text = |expr| scene.span(expr).map(|span| scene.text(span));
-        is_read.then(|| Some(format!("{} = {};", text(size)?, text(self.index)?)))?
+        self.is_read(scene, size)
+            .then(|| Some(format!("{} = {};", text(size)?, text(self.index)?)))?
     }
 }
 

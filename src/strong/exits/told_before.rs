@@ -10,7 +10,7 @@
 use super::bound::{inside, loop_around};
 use super::branch::is_same;
 use super::undone::is_outside;
-use crate::ast::{Expr, ExprId, ExprKind, StmtId, UnaryOp};
+use crate::ast::{ExprId, ExprKind, StmtId, UnaryOp};
 use crate::strong::scene::Scene;
 
 /// What tells others up to which number the loop around `call` sets elements that they have.
@@ -32,12 +32,19 @@ pub(super) fn told_before(scene: &Scene<'_>, call: ExprId) -> Option<StmtId> {
             && is_outside(scene, lhs)
             && (asked(lhs) || asked(scene.tree.without_casts(rhs)))
     };
-    let sets_element = |(expr, _): &(ExprId, &Expr)| {
-        let place = scene.tree.changed(*expr);
-        place.is_some_and(|place| is_element(scene, place) && !is_own(scene, place))
-    };
-    inside(scene, scene.tree.stmt(body).range).find(sets_element)?;
+    if !fills(scene, body) {
+        return None;
+    }
     scene.stmt_of(scene.tree.expr_ids().find(tells)?)
+}
+
+/// Whether a loop sets elements of an array that others have.
+pub(super) fn fills(scene: &Scene<'_>, body: StmtId) -> bool {
+    let mut parts = inside(scene, scene.tree.stmt(body).range);
+    parts.any(|(expr, _)| {
+        let place = scene.tree.changed(expr);
+        place.is_some_and(|place| is_element(scene, place) && !is_own(scene, place))
+    })
 }
 
 fn is_element(scene: &Scene<'_>, place: ExprId) -> bool {

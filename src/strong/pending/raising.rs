@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::ast::{Expr, ExprKind, Function, Tree, Type, TypeKind};
+use crate::ast::{Expr, ExprId, ExprKind, Function, Tree, Type, TypeKind};
 use crate::capi::{self, OldErrors, Returns};
 use crate::cfg::{Comparison, Condition, Operand, TempId};
 use crate::rule::{ErrorNumbers, ErrorReturn, ItemId, PackageCx};
@@ -335,14 +335,42 @@ pub(in crate::strong) fn helpers(
     known: &BTreeMap<Box<str>, ErrorReturn>,
 ) -> Helpers {
     let mut helpers = Helpers::default();
-    for (_, name) in tree.calls() {
-        if !helpers.contains_key(name)
-            && let Some(helper) = helper(cx, name, known)
-        {
+    for (call, name) in tree.calls() {
+        if helpers.contains_key(name) {
+            continue;
+        }
+        let unread = || declared_only(cx, tree, call, name);
+        if let Some(helper) = helper(cx, name, known).or_else(unread) {
             helpers.named.insert(name.into(), helper);
         }
     }
     helpers
+}
+
+/// What a function says that works on objects, gives a number, and is defined out of sight: a test
+/// for a negative one takes that for an error. Without a test nothing says that it raises.
+///
+/// ```c
+/// extern int lib_step(PyObject *state);
+/// if (lib_step(state) < 0)
+///     goto error;                          /* with an exception */
+/// ```
+fn declared_only(cx: &PackageCx<'_>, tree: &Tree, call: ExprId, name: &str) -> Option<Helper> {
+    let types = cx.types();
+    let is_object = |&arg: &ExprId| {
+        let ty = types.of(tree, arg);
+        ty.is_some_and(|ty| types.is_object_pointer(ty))
+    };
+    let (_, args) = tree.call(call)?;
+    let is_unread = capi::effects(name).is_none() && cx.definitions(name).next().is_none();
+    let gives_number = types.of(tree, call).is_some_and(is_number);
+    (is_unread && gives_number && args.iter().any(is_object)).then(|| Helper {
+        signs: NEGATIVE.into(),
+        silent: false,
+        always: false,
+        leaves: false,
+        outs: BTreeMap::new(),
+    })
 }
 
 /// What the function `name` of the package says of exceptions; `None` if it raises none.

@@ -93,7 +93,7 @@ impl View<'_> {
     }
 
     /// Whether an exit leaves nothing of the exception for the callers.
-    fn drops_error(&self, exit: &Exit) -> bool {
+    pub(super) fn drops_error(&self, exit: &Exit) -> bool {
         let within = self.tree.stmt(exit.then).range;
         let mut calls = self.tree.calls();
         calls.any(|(call, name)| {

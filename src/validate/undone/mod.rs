@@ -21,6 +21,7 @@ mod outputs;
 mod owed;
 mod precedent;
 mod ready;
+mod silent;
 mod spelling;
 mod staying;
 mod stored;
@@ -263,11 +264,11 @@ impl View<'_> {
         let name = &self.changed.function.name;
         let mistaken = answer::mistaken(self.changed, exit.jump);
         let mistaken = mistaken.or_else(|| self.hidden(exit));
-        let left_out = self.owed(exit).into_iter();
-        let left_out = left_out.map(|act| {
+        let need_not = |act: &Act| {
             let act = self.told(act.expr);
             format!("in `{name}`, {act} need not be done where the item is not there any more")
-        });
+        };
+        let left_out = self.owed(exit).into_iter().map(need_not);
         let uncounted = self.uncounted(exit).map(|store| {
             let store = self.told(store);
             format!("in `{name}`, what {store} holds, and is not counted yet, need not be released")
@@ -297,6 +298,9 @@ impl View<'_> {
                 "in `{name}`, {act} is right where the function leaves here: it has no such way out in \
                  that state"
             ));
+        }
+        if claims.is_empty() {
+            claims.extend(self.skipped_silently(exit).map(need_not));
         }
         claims.extend(mistaken);
         claims

@@ -164,7 +164,7 @@ impl View<'_> {
 
     /// Whether the function may return after `old` without `act`, or without asking whether to do it:
     /// a `break` may lead there.
-    fn leaves_without(&self, old: &Exit, act: &Act, exit: &Exit) -> bool {
+    pub(super) fn leaves_without(&self, old: &Exit, act: &Act, exit: &Exit) -> bool {
         let ends = self.ends(act, exit);
         let mut returns = self.cfg.returns();
         returns.any(|end| reaches(self.cfg, old.start, end, &ends))
@@ -334,7 +334,7 @@ impl View<'_> {
     }
 
     /// Whether a write needs what the lookup gave: `n = PyLong_AsLong(item); self->n = n;`.
-    fn is_computed_from_result(&self, act: &Act, exit: &Exit) -> bool {
+    pub(super) fn is_computed_from_result(&self, act: &Act, exit: &Exit) -> bool {
         let ExprKind::Assign { rhs, .. } = self.tree.expr(act.expr).kind else {
             return false;
         };

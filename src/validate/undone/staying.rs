@@ -84,7 +84,7 @@ impl View<'_> {
     }
 
     /// Whether a write sets what outlives the function: what it made itself is lost with it.
-    fn sets_outside(&self, act: &Act, lasting: &[Lasting]) -> bool {
+    pub(super) fn sets_outside(&self, act: &Act, lasting: &[Lasting]) -> bool {
         let Some(place) = self.tree.changed(act.expr) else {
             return false;
         };

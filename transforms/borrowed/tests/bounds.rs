@@ -1,6 +1,6 @@
 //! Loops that remember the size of the list from before.
 
-use super::of;
+use super::{all, of};
 
 #[test]
 fn nobody_else_asks_for_the_size() {
@@ -483,4 +483,23 @@ fn a_search_that_ends_with_the_last_item_finds_something() {
     ), @"
         6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
         ");
+}
+
+#[test]
+fn an_array_of_the_caller_is_filled_to_its_end() {
+    let fill = |end: &str| {
+        let fixed = all(&format!(
+            "static Py_ssize_t fill(PyObject *list, double *out, Py_ssize_t *count)\n{{\n    \
+             Py_ssize_t i, n = PyList_GET_SIZE(list);\n    for (i = 0; i < n; i++) {{\n        \
+             PyObject *item = PyList_GET_ITEM(list, i);\n        \
+             out[i] = PyFloat_CheckExact(item) ? PyFloat_AS_DOUBLE(item) : 0;\n    }}\n    \
+             {end}\n}}\n"
+        ));
+        let is_held = fixed.contains("Py_BEGIN_CRITICAL_SECTION(list);");
+        let breaks = fixed.contains("            break;\n");
+        (is_held, breaks)
+    };
+    assert_eq!(fill("return 0;"), (true, false));
+    assert_eq!(fill("return n;"), (false, true));
+    assert_eq!(fill("*count = i; return 0;"), (false, true));
 }

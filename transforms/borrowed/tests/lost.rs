@@ -206,3 +206,21 @@ static int helper(PyObject *dict, PyObject *key)
     ));
     assert!(behind_helper(helper, "helper(dict, key);"));
 }
+
+#[test]
+fn a_negative_number_of_a_function_out_of_sight_tells_of_one() {
+    let kept = |declared: &str, test: &str| {
+        behind_helper(
+            declared,
+            &format!("if ({test}) value = PyDict_GetItem(dict, key);"),
+        )
+    };
+    let step = "extern int lib_step(PyObject *state);";
+    assert!(kept(step, "lib_step(dict) < 0"));
+    assert!(kept(step, "lib_step(dict) == -1"));
+    assert!(!kept(step, "lib_step(dict)"));
+    assert!(!kept(
+        "extern int lib_step(const char *text);",
+        "lib_step(\"a\") < 0"
+    ));
+}
