@@ -151,6 +151,17 @@ pub enum Init {
     List(InitList),
 }
 
+impl Init {
+    /// The values, those of inner lists included.
+    #[must_use]
+    pub fn values(&self) -> Vec<ExprId> {
+        match self {
+            Self::Expr(value) => vec![*value],
+            Self::List(list) => list.values(),
+        }
+    }
+}
+
 /// A braced initialiser list.
 #[derive(Debug, Clone)]
 pub struct InitList {
@@ -158,6 +169,15 @@ pub struct InitList {
     pub entries: Vec<InitEntry>,
     /// The list with its braces.
     pub range: TokenRange,
+}
+
+impl InitList {
+    /// The values, those of inner lists included.
+    #[must_use]
+    pub fn values(&self) -> Vec<ExprId> {
+        let entries = self.entries.iter();
+        entries.flat_map(|entry| entry.value.values()).collect()
+    }
 }
 
 /// One entry of a braced list.

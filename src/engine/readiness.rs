@@ -157,7 +157,7 @@ impl Open {
         parts.extend(self.left.iter().map(|(why, names)| {
             let what = match why {
                 Why::Writes => "methods reach these writes without a lock that is seen",
-                Why::Member => "Python code may set these while they are used",
+                Why::Member => "Python code may read or set these while they are used",
                 Why::Calls => "threads may be in these calls with the same data at one time",
                 Why::Assembly => "nobody here sees what this assembly writes",
                 Why::Unguarded => "a lock guards these elsewhere, and it is not held here",

@@ -19,6 +19,8 @@ pub struct Member {
     pub field: Option<(String, String)>,
     /// Whether it is a reference.
     pub is_object: bool,
+    /// Whether it is text, be it in the object or behind a pointer.
+    pub is_text: bool,
     /// Whether Python may only read it.
     pub is_read_only: bool,
 }
@@ -93,6 +95,12 @@ fn words<'p>(
 
 fn member(program: &Program<'_>, item: &ProgramItem, row: &InitEntry) -> Option<Member> {
     const OBJECTS: [&str; 4] = ["T_OBJECT", "T_OBJECT_EX", "Py_T_OBJECT_EX", "_Py_T_OBJECT"];
+    const TEXTS: [&str; 4] = [
+        "T_STRING",
+        "T_STRING_INPLACE",
+        "Py_T_STRING",
+        "Py_T_STRING_INPLACE",
+    ];
     const READ_ONLY: [&str; 2] = ["READONLY", "Py_READONLY"];
     let words: Vec<_> = words(program, item, row).collect();
     let is_any = |names: &[&str]| words.iter().any(|word| names.contains(&&**word));
@@ -102,6 +110,7 @@ fn member(program: &Program<'_>, item: &ProgramItem, row: &InitEntry) -> Option<
     (!is_end).then(|| Member {
         field: field(&words),
         is_object: is_any(&OBJECTS),
+        is_text: is_any(&TEXTS),
         is_read_only: is_any(&READ_ONLY),
     })
 }

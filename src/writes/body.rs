@@ -10,8 +10,8 @@ use super::text::Text;
 use super::value::{Kinds, Value};
 use super::walk::{Context, Walk};
 use crate::ast::{
-    BinaryOp, ExprId, ExprKind, Function, Init, InitList, LocalId, Name, StmtKind, Tree, Type,
-    TypeKind, UnaryOp,
+    BinaryOp, ExprId, ExprKind, Function, Init, LocalId, Name, StmtKind, Tree, Type, TypeKind,
+    UnaryOp,
 };
 use crate::rule::ItemId;
 
@@ -134,14 +134,10 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         // What is private is only known by now.
         self.published.forget();
         for decl in tree.declarations() {
-            let value = match &decl.init {
-                Some(Init::Expr(value)) => self.value(*value),
-                Some(Init::List(list)) => self.listed(list),
-                None => continue,
-            };
-            self.store_local(decl.local, value);
-            if let Some(Init::Expr(value)) = &decl.init {
-                self.names_too(decl.local, *value);
+            for value in decl.init.iter().flat_map(Init::values) {
+                let points = self.value(value);
+                self.store_local(decl.local, points);
+                self.names_too(decl.local, value);
             }
         }
         for at in tree.expr_ids() {
@@ -171,14 +167,6 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         let values = returns.iter().map(|&value| match self.is_handed_on(value) {
             true => Value::SHARED,
             false => self.value(value),
-        });
-        values.fold(Value::NONE, |all, value| all | value)
-    }
-
-    fn listed(&self, list: &InitList) -> Value {
-        let values = list.entries.iter().map(|entry| match &entry.value {
-            Init::Expr(value) => self.value(*value),
-            Init::List(inner) => self.listed(inner),
         });
         values.fold(Value::NONE, |all, value| all | value)
     }
@@ -299,7 +287,8 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
             ExprKind::Cast { ty, operand } => self.cast(ty, *operand),
             ExprKind::VaArg { ty, .. } if !self.walk.types.is_number(ty) => Value::SHARED,
             ExprKind::Compound { init, .. } => {
-                let value = self.listed(init);
+                let values = init.values().into_iter().map(|value| self.value(value));
+                let value = values.fold(Value::NONE, |all, value| all | value);
                 Value::of(Kinds::PRIVATE | value.points, value.all())
             }
             ExprKind::Stmt(stmt) => self.last_of(*stmt),

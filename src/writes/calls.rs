@@ -159,18 +159,6 @@ impl<'a> Body<'_, '_, 'a> {
         }
     }
 
-    /// Names a use of a field that Python may replace meanwhile.
-    fn check_member(&mut self, at: ExprId, base: ExprId, field: &str) {
-        let owner = self.walk.types.owner(self.tree(), base, true);
-        let is_lent = capi::field(owner.as_deref(), field).is_some_and(|it| it.lends.is_some());
-        if (is_lent || owner.is_some_and(|owner| self.walk.members.is_object(&owner, field)))
-            && self.value(base).points.has(Kinds::SHARED)
-        {
-            let text = self.text(at);
-            self.leave(at, text, Why::Member);
-        }
-    }
-
     pub(super) fn check_place(&mut self, place: ExprId, at: ExprId) {
         let tree = self.tree();
         let found = self.place(place);
@@ -198,7 +186,9 @@ impl<'a> Body<'_, '_, 'a> {
 
     /// Names a write without a lock, or notes with which.
     pub(super) fn leave_write(&mut self, place: ExprId, at: ExprId, text: String) {
-        if self.is_locked(at) && self.is_known(place) {
+        if self.is_shown(place, at) {
+            self.walk.leave(self.item, at, text, Why::Member);
+        } else if self.is_locked(at) && self.is_known(place) {
             self.note_use(place, at, true);
         } else {
             self.walk.leave(self.item, at, text, Why::Writes);

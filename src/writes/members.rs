@@ -1,20 +1,23 @@
-//! Fields that Python may set: the members in tables that are not read-only, and `__dict__`.
+//! Fields that Python reads, or sets, without the package: the members in tables, and `__dict__`.
 //!
 //! ```c
 //! static PyMemberDef members[] = {
-//!     {"name", T_OBJECT, offsetof(Item, name), 0, NULL},     /* item.name = other */
-//!     {"size", T_INT, offsetof(Item, size), 0, NULL},        /* item.size = 3 */
+//!     {"name", T_OBJECT, offsetof(Item, name), 0, NULL},         /* item.name = other */
+//!     {"size", T_INT, offsetof(Item, size), 0, NULL},            /* item.size = 3 */
+//!     {"text", T_STRING, offsetof(Item, text), READONLY, NULL},  /* item.text */
 //! ```
 //!
-//! CPython replaces such a reference in a critical section of the object: C that uses it without
-//! one may use what was released. A number is no longer the same at a second look.
+//! CPython reads and replaces a reference in a critical section of the object: C that uses it with no
+//! lock, or with one of its own, may use what was released. Text is read without any lock. A number
+//! is set without one, so that it is no longer the same at a second look.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Why;
 use super::body::Body;
 use super::value::Kinds;
-use crate::ast::{ExprId, ExprKind, Type, TypeKind};
+use crate::ast::{ExprId, ExprKind, Parent, Type, TypeKind};
+use crate::capi;
 use crate::program::{dict_fields, members};
 use crate::rule::PackageCx;
 
@@ -23,18 +26,33 @@ use crate::rule::PackageCx;
 pub(super) struct Members {
     objects: BTreeSet<(String, String)>,
     pub(super) numbers: BTreeSet<(String, String)>,
+    /// Those that Python reads.
+    shown_objects: BTreeSet<(String, String)>,
+    shown_texts: BTreeSet<(String, String)>,
 }
 
 impl Members {
     pub(super) fn new(cx: &PackageCx<'_>) -> Self {
         let mut found = Self::default();
-        for member in members(cx.program).filter(|it| !it.is_read_only) {
-            if let Some((owner, field)) = member.field {
-                let kind = match member.is_object {
-                    true => &mut found.objects,
-                    false => &mut found.numbers,
-                };
-                kind.insert((tag(cx, &owner), field));
+        for member in members(cx.program) {
+            let Some((owner, field)) = member.field else {
+                continue;
+            };
+            let key = (tag(cx, &owner), field);
+            match () {
+                () if member.is_object => {
+                    found.shown_objects.insert(key.clone());
+                    if !member.is_read_only {
+                        found.objects.insert(key);
+                    }
+                }
+                () if member.is_text => {
+                    found.shown_texts.insert(key);
+                }
+                () if !member.is_read_only => {
+                    found.numbers.insert(key);
+                }
+                () => {}
             }
         }
         for (owner, field) in dict_fields(cx.program) {
@@ -50,7 +68,52 @@ impl Members {
 }
 
 impl Body<'_, '_, '_> {
-    /// Names the numbers that Python may set and that the function looks at twice.
+    /// Names a use of a field that Python may replace meanwhile: only the section of its object keeps
+    /// the two apart.
+    pub(super) fn check_member(&mut self, at: ExprId, base: ExprId, field: &str) {
+        let owner = self.walk.types.owner(self.tree(), base, true);
+        let is_shared = |body: &Self| body.value(base).points.has(Kinds::SHARED);
+        let is_lent = capi::field(owner.as_deref(), field).is_some_and(|it| it.lends.is_some());
+        if is_lent && is_shared(self) {
+            self.leave(at, self.text(at), Why::Member);
+        }
+        let is_member = owner.is_some_and(|owner| self.walk.members.is_object(&owner, field));
+        if is_member && is_shared(self) && !self.holds_section(base, at) {
+            self.walk.leave(self.item, at, self.text(at), Why::Member);
+        }
+    }
+
+    /// Whether `at` writes what Python reads without a lock that is held there.
+    pub(super) fn is_shown(&self, place: ExprId, at: ExprId) -> bool {
+        let tree = self.tree();
+        let place = match tree.expr(place).kind {
+            ExprKind::Index { base, .. } => base,
+            _ => place,
+        };
+        let ExprKind::Member {
+            base,
+            field,
+            arrow: true,
+        } = &tree.expr(place).kind
+        else {
+            return false;
+        };
+        let members = &self.walk.members;
+        let owner = self.walk.types.owner(tree, *base, true);
+        let key = owner.map(|owner| key(&owner, field));
+        key.is_some_and(|key| {
+            members.shown_texts.contains(&key)
+                || members.shown_objects.contains(&key) && !self.holds_section(*base, at)
+        })
+    }
+
+    /// Whether the critical section of the object that `base` points to is held.
+    fn holds_section(&self, base: ExprId, at: ExprId) -> bool {
+        let object = self.known.paths.pointee(base);
+        object.is_some_and(|object| self.guards(at).paths.contains(&object))
+    }
+
+    /// Names the numbers that Python may set and that the function looks at twice, or counts on.
     pub(super) fn check_numbers(&mut self) {
         let mut looks: BTreeMap<(String, String), Vec<ExprId>> = BTreeMap::new();
         let tree = self.tree();
@@ -72,9 +135,16 @@ impl Body<'_, '_, '_> {
         }
         for looks in looks.into_values() {
             let again = |&at: &ExprId| self.known.settled.is_in_loop(tree.expr(at).range);
-            if looks.len() > 1 || looks.iter().any(again) {
+            let is_counted = |&at: &ExprId| {
+                let Some(Parent::Expr(outer)) = self.known.parents().of_expr(at) else {
+                    return false;
+                };
+                let is_plain = matches!(tree.expr(outer).kind, ExprKind::Assign { op: None, .. });
+                tree.changed(outer) == Some(at) && !is_plain
+            };
+            if looks.len() > 1 || looks.iter().any(|at| again(at) || is_counted(at)) {
                 for at in looks {
-                    self.leave(at, self.text(at), Why::Member);
+                    self.walk.leave(self.item, at, self.text(at), Why::Member);
                 }
             }
         }

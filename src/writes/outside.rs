@@ -177,6 +177,10 @@ impl Body<'_, '_, '_> {
         values: &[Value],
     ) -> Value {
         self.copy(at, name, args, values);
+        // Whoever wrote the code that runs may keep each object it gets.
+        if effects(name).is_some() && acts(name).is_some_and(|acts| acts.runs_code()) {
+            self.keep(at, 0, args);
+        }
         if let Some(row) = writes(name) {
             if let Some(first) = row.keeps {
                 self.keep(at, first, args);

@@ -13,8 +13,10 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::body::{Body, Summary};
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtKind, TokenRange, Tree, UnaryOp};
-use crate::capi::{Gives, effects, writes};
+use crate::ast::{
+    BinaryOp, ExprId, ExprKind, LocalId, Name, StmtKind, TokenRange, Tree, TypeKind, UnaryOp,
+};
+use crate::capi::{Gives, Returns, effects, keeps_pointer, writes};
 
 /// Which locals were handed on, and which lead to which.
 #[derive(Debug, Default)]
@@ -32,6 +34,11 @@ impl Published {
     pub(super) fn forget(&mut self) {
         self.since.clear();
         self.from.clear();
+    }
+
+    fn hand_on(&mut self, local: LocalId, at: ExprId) {
+        let since = self.since.entry(local).or_insert(at);
+        *since = (*since).min(at);
     }
 
     fn lead(&mut self, from: LocalId, to: LocalId, at: ExprId) {
@@ -62,8 +69,7 @@ impl Body<'_, '_, '_> {
     /// Others may have what `from` points to once `at` has run.
     pub(super) fn publish(&mut self, from: Option<ExprId>, at: ExprId) {
         for local in self.pointers(from) {
-            let since = self.published.since.entry(local).or_insert(at);
-            *since = (*since).min(at);
+            self.published.hand_on(local, at);
         }
     }
 
@@ -80,6 +86,11 @@ impl Body<'_, '_, '_> {
     pub(super) fn keep(&mut self, at: ExprId, first: usize, args: &[ExprId]) {
         let holder = args.first().copied().filter(|_| first > 0);
         let private = holder.filter(|&it| self.value(it).points.is_private());
+        for &array in args.iter().skip(first) {
+            if self.points_to_objects(array) {
+                self.publish_elements(array, at);
+            }
+        }
         let objects = args.iter().skip(first);
         let objects: Vec<ExprId> = objects.copied().filter(|&it| self.is_object(it)).collect();
         for object in objects {
@@ -88,6 +99,25 @@ impl Body<'_, '_, '_> {
                 None => self.publish(Some(object), at),
             }
         }
+    }
+
+    /// Others may have what was stored in an array, which is not kept itself.
+    fn publish_elements(&mut self, array: ExprId, at: ExprId) {
+        let arrays = self.roots(array, true);
+        let held = self.published.from.keys();
+        let held = held.filter(|(_, holder)| arrays.contains(holder));
+        let held: Vec<LocalId> = held.map(|(element, _)| *element).collect();
+        for element in held {
+            self.published.hand_on(element, at);
+        }
+    }
+
+    /// Whether an argument is an array of objects: `PyObject_Vectorcall(callback, args, 1, NULL)`.
+    fn points_to_objects(&self, arg: ExprId) -> bool {
+        let types = self.walk.types;
+        let ty = types.of(self.tree(), self.tree().without_casts(arg));
+        let to = ty.and_then(|ty| types.pointee(ty));
+        to.is_some_and(|to| types.is_object_pointer(to))
     }
 
     /// `local` points to what `value` leads to.
@@ -119,9 +149,29 @@ impl Body<'_, '_, '_> {
             let ty = types.of(self.tree(), value);
             ty.is_none_or(|ty| !types.is_number(ty))
         });
-        value
-            .map(|value| self.roots(value, false))
-            .unwrap_or_default()
+        let Some(value) = value else {
+            return Vec::new();
+        };
+        let mut found = self.roots(value, false);
+        for arg in self.kept_in_result(value) {
+            found.extend(self.pointers(Some(arg)));
+        }
+        found
+    }
+
+    /// What the new object holds that a call makes: `PyTuple_Pack(1, item)`, `PyCapsule_New(p, …)`.
+    fn kept_in_result(&self, value: ExprId) -> Vec<ExprId> {
+        let tree = self.tree();
+        let call = tree.call(tree.without_casts(value));
+        let made =
+            call.filter(|(name, _)| effects(name).is_some_and(|it| it.returns == Returns::New));
+        let Some((name, args)) = made else {
+            return Vec::new();
+        };
+        let is_kept = |at: usize, arg| self.is_object(arg) || keeps_pointer(name, at);
+        let args = args.iter().enumerate();
+        let kept = args.filter(|&(at, &arg)| is_kept(at, arg));
+        kept.map(|(_, &arg)| arg).collect()
     }
 
     /// The locals that point into what `expr` points to; with `is_deep` also those that lead there
@@ -276,8 +326,9 @@ impl Body<'_, '_, '_> {
 
     /// Whether the local is memory itself, not a pointer.
     fn is_memory(&self, local: LocalId) -> bool {
-        let types = self.walk.types;
-        types.pointee(&self.tree().local(local).ty).is_none()
+        let variable = self.tree().local(local);
+        let is_array = matches!(variable.ty.kind, TypeKind::Array(..)) && !variable.is_param;
+        is_array || self.walk.types.pointee(&variable.ty).is_none()
     }
 
     /// Whether a loop comes from `since` to `at` again with the same value of the local.
