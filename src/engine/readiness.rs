@@ -161,6 +161,10 @@ impl Open {
                 Why::Calls => "threads may be in these calls with the same data at one time",
                 Why::Assembly => "nobody here sees what this assembly writes",
                 Why::Unguarded => "a lock guards these elsewhere, and it is not held here",
+                Why::Decides => {
+                    "these atomic numbers decide what is done, and another thread may have changed \
+                     them by then"
+                }
                 Why::Split => {
                     "these were read with a lock held, and are used when it is taken again: another \
                      thread may have changed them"

@@ -118,6 +118,7 @@ impl<'a> Body<'_, '_, 'a> {
     /// Names what `at` writes, if nothing accounts for it.
     pub(super) fn check(&mut self, at: ExprId) {
         let tree = self.tree();
+        self.check_atomic_read(at);
         match &tree.expr(at).kind {
             ExprKind::Assign { lhs, rhs, op } => {
                 // count = count + 1;                /* not so `count += 1;` */
@@ -203,13 +204,14 @@ impl<'a> Body<'_, '_, 'a> {
     }
 
     pub(super) fn is_atomic(&self, place: ExprId) -> bool {
-        let types = &self.walk.types;
-        let ty = types.of(self.tree(), place);
-        ty.filter(|ty| types.pointee(ty).is_none())
-            .is_some_and(|ty| {
-                let name = ty.name().unwrap_or_default();
-                ty.is_atomic && !is_address(name) || capi::is_atomic_type(name)
-            })
+        let ty = self.walk.types.of(self.tree(), place);
+        ty.is_some_and(|ty| self.is_atomic_number(ty))
+    }
+
+    fn is_atomic_number(&self, ty: &Type) -> bool {
+        let name = ty.name().unwrap_or_default();
+        let is_atomic = ty.is_atomic && !is_address(name) || capi::is_atomic_type(name);
+        is_atomic && self.walk.types.pointee(ty).is_none()
     }
 
     /// Whether the place is a lock.
@@ -308,18 +310,28 @@ impl<'a> Body<'_, '_, 'a> {
     pub(super) fn check_given(&mut self, at: ExprId, arg: ExprId, function: &str) {
         let tree = self.tree();
         let inner = tree.without_casts(arg);
+        let text = || format!("{} by {function}", self.text(arg));
+        let types = self.walk.types;
+        // `memset(hits, 0, sizeof hits)`
+        let to = types.of(tree, inner).and_then(|ty| types.pointee(ty));
+        let is_open = self.value(arg).points.is_open();
+        if is_open && to.is_some_and(|to| self.is_atomic_number(to)) {
+            return self.walk.leave(self.item, at, text(), Why::Writes);
+        }
         if let Some(operand) = self.addressed(inner) {
+            if is_open && self.is_atomic(operand) {
+                self.walk.leave(self.item, at, text(), Why::Writes);
+            }
             return self.check_place(operand, at);
         }
         let is_static = |body: &Self| {
             let place = body.place(inner);
             matches!(place.variable, Some(Name::Global(name)) if body.walk.is_accounted(name, false, (body.item, at)))
         };
-        let is_open = self.value(arg).points.is_open() || self.is_published(arg, at);
+        let is_open = is_open || self.is_published(arg, at);
         if is_open && !self.is_read_only(arg) && !is_static(self) && !self.is_reported_field(inner)
         {
-            let text = format!("{} by {function}", self.text(arg));
-            self.leave_write(inner, at, text);
+            self.leave_write(inner, at, text());
         }
     }
 

@@ -10,13 +10,20 @@
 //! ```
 //!
 //! What is exchanged only if it is still as it was read takes that into account. Counts that are added
-//! to may be several.
+//! to may be several. A value that is more than shown decides something, here or in the caller, and may
+//! be another one by then:
+//!
+//! ```c
+//! if (atomic_load(&exports) > 0) { …; return NULL; }
+//! munmap(self->data, self->n);                  /* somebody has exported it since */
+//! ```
 
 use std::rc::Rc;
 
 use crate::ast::{ExprId, ExprKind, Parent};
 use crate::capi;
 
+use super::Why;
 use super::body::Body;
 
 /// How an atomic place is used.
@@ -61,6 +68,49 @@ impl Body<'_, '_, '_> {
         if is_used {
             self.leave_write(cell, at, self.text(cell));
         }
+    }
+
+    /// Names a read of an atomic place which is not just shown.
+    pub(super) fn check_atomic_read(&mut self, at: ExprId) {
+        let Some((Atomic::Read, cell)) = self.atomic(at) else {
+            return;
+        };
+        let is_shared = self.place(cell).memory.points.is_open();
+        if is_shared && !self.is_shown_only(at) && !self.is_compared(cell) {
+            self.walk
+                .leave(self.item, at, self.text(cell), Why::Decides);
+        }
+    }
+
+    /// Whether a number becomes an object or a text, and nothing else: `PyLong_FromLong(hits)`.
+    fn is_shown_only(&self, mut at: ExprId) -> bool {
+        let tree = self.tree();
+        loop {
+            let Some(Parent::Expr(outer)) = self.known.parents().of_expr(at) else {
+                return false;
+            };
+            match &tree.expr(outer).kind {
+                ExprKind::Cast { .. } => at = outer,
+                ExprKind::Call { args, .. } if args.contains(&at) => {
+                    return tree.called(outer).is_some_and(capi::shows_number);
+                }
+                _ => return false,
+            }
+        }
+    }
+
+    /// Whether the function exchanges the place only if it is as it was read.
+    fn is_compared(&self, cell: ExprId) -> bool {
+        let tree = self.tree();
+        let place = self.known.paths.place(cell);
+        let mut calls = tree.calls();
+        place.is_some()
+            && calls.any(|(call, name)| {
+                let args = tree.call(call).map_or(&[][..], |(_, args)| args);
+                let exchanged = args.first().and_then(|&arg| self.addressed(arg));
+                capi::compares_atomically(name)
+                    && exchanged.is_some_and(|it| self.known.paths.place(it) == place)
+            })
     }
 
     /// How an expression uses an atomic place, and which.

@@ -60,6 +60,8 @@ pub enum Why {
     Calls,
     /// It is assembly, of which nobody here sees what it writes.
     Assembly,
+    /// It asks for an atomic number, which may be another one when what was decided is done.
+    Decides,
     /// It uses, without a lock or with another one, what is written elsewhere with a lock held.
     Unguarded,
     /// It uses, with a lock held, a number that was read the last time that the lock was.
