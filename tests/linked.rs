@@ -198,3 +198,22 @@ for name in ('fast', 'slow'):
 ";
     assert!(!is_declared("", "1", &[("setup.py", setup)]));
 }
+
+#[test]
+fn definitions_that_macros_make_may_be_what_is_missing() {
+    let state = format!("{STATE}MAKE_FUNCTIONS(more, 3 +)\n");
+    let files = [("state.c", &*state), ("setup.py", SETUP)];
+    assert!(is_declared("", "1", &files));
+    assert!(!is_declared("int more(int);", "more(1)", &files));
+}
+
+#[test]
+fn a_program_beside_the_modules_is_linked_with_none() {
+    let program = (
+        "test.c",
+        "static int n;\nint rounded(int i) { return n += i; }\nint main(void) { return rounded(1); }\n",
+    );
+    let before = "static int get(struct s *it) { return it->rounded; }\n#define rounded 3";
+    let value = "rounded";
+    assert!(is_declared(before, value, &[("setup.py", SETUP), program]));
+}

@@ -58,6 +58,7 @@ impl<'a> Linker<'a> {
 
     /// What the unit of a module is linked with.
     pub(super) fn of_unit(&self, file: FileId, own: FxHashSet<FileId>) -> FxHashSet<FileId> {
+        let own = self.with_doubtful(own);
         self.close(own, &self.given_by([file], false), true)
     }
 
@@ -80,7 +81,10 @@ impl<'a> Linker<'a> {
             Extent::Exact => self.given_by(sources.into_iter().chain([file]), true),
             Extent::AtMost | Extent::Open => self.given_by([file], false),
         };
-        let own = self.close(own, &given, false);
+        let mut own = self.close(own, &given, false);
+        if self.lacks_definition(&own) {
+            own = self.close(self.with_doubtful(own), &given, false);
+        }
         match self.calls_unread(&own) {
             true => self.close(own, &given, true),
             false => own,
@@ -113,6 +117,28 @@ impl<'a> Linker<'a> {
         given.copied().collect()
     }
 
+    /// With the files that may define any name, or run by themselves.
+    fn with_doubtful(&self, mut own: FxHashSet<FileId>) -> FxHashSet<FileId> {
+        for &file in &self.symbols.doubtful {
+            own.insert(file);
+            self.join(file, &mut own);
+        }
+        own
+    }
+
+    /// Whether the files name something that is declared and of which no definition was found: one
+    /// that a macro makes is none.
+    fn lacks_definition(&self, own: &FxHashSet<FileId>) -> bool {
+        let named = own.iter().filter_map(|file| self.symbols.named.get(file));
+        let mut named = named.flatten();
+        let is_defined = |name: &&str| {
+            self.symbols.defined.contains_key(name)
+                || self.symbols.defined_inside.contains_key(name)
+        };
+        !self.symbols.knows_declared
+            || named.any(|name| self.symbols.declared.contains(name) && !is_defined(name))
+    }
+
     /// Whether the files may call text that was not read, or are such text.
     fn calls_unread(&self, own: &FxHashSet<FileId>) -> bool {
         let is_read = |file: FileId| {
@@ -138,10 +164,6 @@ impl<'a> Linker<'a> {
         given: &Words<'a>,
         with_unread: bool,
     ) -> FxHashSet<FileId> {
-        for &file in &self.symbols.doubtful {
-            own.insert(file);
-            self.join(file, &mut own);
-        }
         if self.cx.program.includes.has_computed() {
             own.extend(&self.lone);
         }
@@ -161,7 +183,7 @@ impl<'a> Linker<'a> {
         while let Some(file) = open.pop() {
             let named = self.symbols.named.get(&file).into_iter().flatten();
             for name in named.filter(|name| !given.contains(*name)) {
-                if seen.insert(*name) {
+                if seen.insert(*name) && (with_unread || !self.defines(&own, name)) {
                     self.add(name, &mut own, &mut open);
                 }
             }
@@ -170,11 +192,24 @@ impl<'a> Linker<'a> {
         own
     }
 
+    /// Whether one of the files defines `name`, and no prototype lets a build without that definition
+    /// take another one.
+    fn defines(&self, own: &FxHashSet<FileId>, name: &str) -> bool {
+        if self.symbols.declared.contains(name) {
+            return false;
+        }
+        let all = [&self.symbols.defined, &self.symbols.defined_inside];
+        let mut files = all.into_iter().filter_map(|it| it.get(name)).flatten();
+        files.any(|file| own.contains(file))
+    }
+
     /// Adds the units of the files that define `name`.
     fn add(&self, name: &str, own: &mut FxHashSet<FileId>, open: &mut Vec<FileId>) {
         for &file in self.symbols.defined.get(name).into_iter().flatten() {
             let solid = self.symbols.solid_for_others.get(&file);
-            if own.contains(&file) && solid.is_some_and(|names| names.contains(name)) {
+            let has = |name: &str| solid.is_some_and(|names| names.contains(name));
+            // A program beside the module, such as one for tests, is no part of it.
+            if own.contains(&file) && has(name) || has("main") || name == "main" {
                 continue;
             }
             let mut more = FxHashSet::default();

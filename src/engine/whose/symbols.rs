@@ -174,9 +174,20 @@ impl<'a> Symbols<'a> {
             (None, None) => {}
             (None, Some(&(b"_Static_assert" | b"static_assert"))) => {}
             _ => {
-                // What stands in a header is of the files that include it.
-                if is_c {
-                    self.doubtful.insert(item.place.0);
+                match text.shape {
+                    Shape::Function(name) => {
+                        let is_static = text.raw.contains(&&b"static"[..]);
+                        let all = match is_static {
+                            true => &mut self.defined_inside,
+                            false => &mut self.defined,
+                        };
+                        add_file(all, name, item.place.0);
+                    }
+                    Shape::Prototype(name) => _ = self.declared.insert(name),
+                    Shape::Type => {}
+                    // What stands in a header is of the files that include it.
+                    Shape::Other if is_c => _ = self.doubtful.insert(item.place.0),
+                    Shape::Other => {}
                 }
                 self.name(item, None, text);
             }
@@ -281,8 +292,48 @@ impl<'a> Macros<'a> {
     }
 }
 
+/// What an item is that was not looked at, as far as its tokens show.
+#[derive(Clone, Copy)]
+enum Shape<'a> {
+    /// `API int init(state *it) { … }`
+    Function(&'a str),
+    /// `API int init(state *it);`
+    Prototype(&'a str),
+    /// `typedef struct { … } state;`
+    Type,
+    /// What a macro stands for, or has a part in the name of.
+    Other,
+}
+
+impl<'a> Shape<'a> {
+    /// `tokens` are kinds and texts.
+    fn new(tokens: &[(TokenKind, &'a [u8])], macros: &Macros<'a>) -> Self {
+        let is = |at: usize, wanted: &[u8]| tokens.get(at).is_some_and(|(_, text)| *text == wanted);
+        if is(0, b"typedef") {
+            return Self::Type;
+        }
+        let is_word = |at: &usize| {
+            let (kind, text) = tokens[*at];
+            kind == TokenKind::Ident && is(at + 1, b"(") && !text.starts_with(b"__attribute")
+        };
+        let name = (1..tokens.len()).find(is_word).map(|at| tokens[at].1);
+        let is_first = tokens
+            .first()
+            .is_some_and(|(_, text)| macros.0.contains_key(text))
+            && is(1, b"(");
+        let name = name.filter(|name| !is_first && !macros.0.contains_key(name));
+        let name = name.and_then(|name| std::str::from_utf8(name).ok());
+        match (name, tokens.last()) {
+            (Some(name), Some((_, b"}"))) => Self::Function(name),
+            (Some(name), Some((_, b";"))) => Self::Prototype(name),
+            _ => Self::Other,
+        }
+    }
+}
+
 /// The text of an item as it is written, all branches of it.
 struct Text<'a> {
+    shape: Shape<'a>,
     /// Its words in order.
     raw: Vec<&'a [u8]>,
     /// The same without names of fields, with what stands for macros.
@@ -318,7 +369,13 @@ impl<'a> Text<'a> {
             let texts = strings.map(|it| source.slice(it.span));
             words.extend(texts.flat_map(|it| it.split(move |byte| !is_part(byte))));
         }
-        Self { raw, words }
+        let all = tokens.get(begin..end).unwrap_or(&[]).iter();
+        let all: Vec<_> = all.map(|it| (it.kind, source.slice(it.span))).collect();
+        Self {
+            shape: Shape::new(&all, macros),
+            raw,
+            words,
+        }
     }
 
     fn has(&self, words: &[&[u8]]) -> bool {
