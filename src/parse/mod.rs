@@ -44,6 +44,7 @@ pub use type_names::TypeNames;
 
 pub(crate) use scopes::Scopes;
 pub(crate) use shadow::{COMPUTED_GOTO, ELVIS, LABEL_ADDRESS};
+pub(crate) use words::is_keyword;
 
 use lang_c::ast::TranslationUnit;
 use lang_c::driver::{Config, Flavor, parse_preprocessed};

@@ -120,6 +120,11 @@ pub(super) fn classify(kind: TokenKind, text: &[u8]) -> Kind {
     }
 }
 
+/// Whether a word has a meaning of its own in C, so that nothing is called so.
+pub(crate) fn is_keyword(text: &[u8]) -> bool {
+    keyword(text).is_some()
+}
+
 fn keyword(text: &[u8]) -> Option<Kind> {
     type_word(text)
         .map(Kind::TypeWord)

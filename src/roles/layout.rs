@@ -30,6 +30,20 @@ pub(super) fn members(type_name: &str) -> Option<&'static [&'static str]> {
     })
 }
 
+/// Whether a type, or one of its tables of functions, has a member of this name.
+pub(super) fn is_slot(field: &str) -> bool {
+    const TABLES: [&str; 6] = [
+        "PyTypeObject",
+        "PyMappingMethods",
+        "PySequenceMethods",
+        "PyNumberMethods",
+        "PyBufferProcs",
+        "PyAsyncMethods",
+    ];
+    let mut tables = TABLES.iter().filter_map(|table| members(table));
+    tables.any(|members| members.contains(&field))
+}
+
 const TYPE: &[&str] = &[
     "head",
     "tp_name",

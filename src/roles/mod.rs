@@ -211,9 +211,7 @@ fn method_param(convention: Convention, index: usize) -> Option<Param> {
 /// Whether a field of this name is a slot of a type.
 #[must_use]
 pub fn is_slot(field: &str) -> bool {
-    ["tp_", "nb_", "sq_", "mp_", "bf_", "am_"]
-        .iter()
-        .any(|prefix| field.starts_with(prefix))
+    layout::is_slot(field)
 }
 
 /// Whether a variable of this type is a table that Python reads.

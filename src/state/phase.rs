@@ -127,10 +127,20 @@ fn programs<'a>(cx: &PackageCx<'a>) -> BTreeSet<&'a str> {
 fn constructors<'a>(cx: &PackageCx<'a>) -> impl Iterator<Item = &'a str> {
     let files = cx.program.files;
     let is_marked = move |item: &ProgramItem, range: TokenRange| {
-        (range.start..range.end).any(|at| {
-            let word = item.tokens.text(files, at);
-            let word = word.strip_prefix(b"__").unwrap_or(word);
-            word.starts_with(b"constructor") || word.starts_with(b"destructor")
+        let text = |at| item.tokens.text(files, at);
+        let mut words = (range.start..range.end)
+            .skip_while(|&at| !matches!(&*text(at), b"__attribute__" | b"__attribute" | b"gnu"));
+        // `destructor free_it` is a parameter.
+        words.any(|at| {
+            let word = text(at);
+            let word = word.strip_prefix(b"__").unwrap_or(&word);
+            let is_it = [
+                &b"constructor"[..],
+                b"constructor__",
+                b"destructor",
+                b"destructor__",
+            ];
+            is_it.contains(&word) && matches!(text(at + 1).first(), Some(b'(' | b')' | b',' | b']'))
         })
     };
     let defined = cx.program.functions().filter(move |(item, function)| {

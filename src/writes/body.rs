@@ -111,6 +111,7 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
             self.check_late();
         }
         self.check_assembly();
+        self.check_copied_locks();
         let returns = self.returns();
         Summary {
             result: self.returned(&returns),
@@ -171,7 +172,7 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         values.fold(Value::NONE, |all, value| all | value)
     }
 
-    fn store_local(&mut self, local: LocalId, value: Value) {
+    pub(super) fn store_local(&mut self, local: LocalId, value: Value) {
         let ty = &self.tree().local(local).ty;
         if !self.walk.types.is_number(ty) {
             self.locals[local.0 as usize] |= value;

@@ -236,7 +236,10 @@ impl<'a> Body<'_, '_, 'a> {
 
     fn check_call(&mut self, at: ExprId, callee: ExprId, args: &[ExprId]) {
         match self.callee(callee, args.len()) {
-            Callee::Own(_) => self.check_atomics_given(at, args),
+            Callee::Own(items) => {
+                self.check_atomics_given(at, args);
+                self.check_variable(at, &items, args);
+            }
             // An object that others have is not to be filled, or emptied, once more.
             Callee::Slot("tp_init" | "tp_clear") if args.iter().any(|&arg| self.is_given(arg)) => {
                 let text = self.text(callee);
@@ -253,6 +256,21 @@ impl<'a> Body<'_, '_, 'a> {
             Callee::Named(name) => {
                 self.check_atomic(at, name, args);
                 self.check_outside(at, name, args);
+            }
+        }
+    }
+
+    /// Names what a function of the package gets after its parameters, of which nobody sees what it
+    /// does with it: `parse(args, "ii", &self->w, &self->h)`.
+    fn check_variable(&mut self, at: ExprId, items: &[ItemId], args: &[ExprId]) {
+        for &item in items {
+            let Some(function) = self.walk.cx.function(item) else {
+                continue;
+            };
+            for &arg in args.iter().skip(function.params.len()) {
+                if self.is_address(arg) && !self.is_object(arg) {
+                    self.check_given(at, arg, &function.name);
+                }
             }
         }
     }

@@ -22,6 +22,7 @@
 
 mod body;
 mod calls;
+mod copied;
 mod decided;
 mod guards;
 mod handles;

@@ -88,11 +88,31 @@ impl Body<'_, '_, '_> {
         let tree = self.tree();
         for (number, &arg) in args.iter().enumerate() {
             let Some(operand) = self.addressed(tree.without_casts(arg)) else {
+                if effects(name).is_none() {
+                    self.fill(arg);
+                }
                 continue;
             };
             if let Some(value) = self.handed(name, args, number, operand) {
                 self.store(operand, value, None, at);
             }
+        }
+    }
+
+    /// A function that was not read may store pointers in what it gets: `lib_list(devices, 16)`.
+    fn fill(&mut self, arg: ExprId) {
+        let tree = self.tree();
+        let types = self.walk.types;
+        let inner = tree.without_casts(arg);
+        let ty = types.of(tree, inner);
+        let to = ty.and_then(|ty| types.pointee(ty));
+        if self.is_read_only(arg) || to.is_none_or(|to| types.is_plain(to) || to.is_void()) {
+            return;
+        }
+        if let Some(local) = self.part_of(inner).filter(|_| self.is_array(inner)) {
+            self.store_local(local, Value::SHARED);
+        } else if self.value(arg).points.has(Kinds::PRIVATE) && !self.is_object(arg) {
+            self.took(Kinds::SHARED);
         }
     }
 

@@ -90,7 +90,8 @@ impl Body<'_, '_, '_> {
         let is_call = matches!(tree.expr(inner).kind, ExprKind::Call { .. });
         let is_converted = tree.called(inner).is_some_and(converts);
         let is_unknown = match from {
-            Some(from) => is_number(from),
+            // `(struct node *)(uintptr_t)handle`
+            Some(from) => is_number(from) || self.walk.types.of(tree, inner).is_some_and(is_number),
             None => value == Value::NONE && (!is_call || is_converted),
         };
         let is_const = |ty| self.walk.types.pointee(ty).is_some_and(|to| to.is_const);

@@ -4,7 +4,9 @@ use rustc_hash::FxHashSet;
 
 use super::Why;
 use super::body::Body;
-use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, Name, StmtKind, Tree, TypeKind, UnaryOp};
+use crate::ast::{
+    BinaryOp, ExprId, ExprKind, LocalId, Name, StmtKind, Tree, Type, TypeKind, UnaryOp,
+};
 
 impl Body<'_, '_, '_> {
     /// The local variable of this call that an expression is, or is a part of, without a pointer
@@ -95,7 +97,23 @@ impl Body<'_, '_, '_> {
         let Some(ty) = types.of(tree, arg) else {
             return false;
         };
-        types.is_number(ty) || types.pointee(ty).is_some_and(|to| to.is_const)
+        types.is_number(ty)
+            || types
+                .pointee(ty)
+                .is_some_and(|to| to.is_const && !self.is_opaque(to))
+    }
+
+    /// Whether a type is a struct of a library that only that knows: it may take `const` off itself.
+    ///
+    /// ```c
+    /// typedef const struct lib_font_ *lib_font;
+    /// lib_font_set_size(font, 12);
+    /// ```
+    fn is_opaque(&self, ty: &Type) -> bool {
+        let types = self.walk.types;
+        let is_known = types.is_number(ty) || ty.is_void() || types.pointee(ty).is_some();
+        let key = types.key(ty);
+        !is_known && !key.is_some_and(|key| types.definition(&key).is_some())
     }
 
     /// Whether an argument is a Python object, or the address of a type.

@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use super::value::Value;
 use crate::ast::{
-    ExprKind, Function, Init, InitList, Name, StructDef, Tree, Type, TypeKind, UnaryOp,
+    ExprId, ExprKind, Function, Init, InitList, Name, StructDef, Tree, Type, TypeKind, UnaryOp,
 };
 use crate::program::Types;
 use crate::roles::Role;
@@ -21,6 +21,9 @@ pub(super) struct Targets {
     pub(super) by_arity: BTreeMap<usize, Vec<ItemId>>,
     /// Fields in which the package stores functions.
     pub(super) fields: BTreeSet<String>,
+    /// Those of them that are more than arguments of calls: a table, a field or a variable has them,
+    /// so that they may be called from elsewhere than what is seen.
+    pub(super) kept: FxHashSet<ItemId>,
     /// Functions, by name, that run where no other thread can be.
     pub(super) alone: BTreeSet<String>,
 }
@@ -43,6 +46,14 @@ impl Targets {
                 same.push(id);
             }
         }
+        let arguments = only_arguments(cx);
+        let all = targets.by_arity.values().flatten().copied();
+        targets.kept = all
+            .filter(|&id| {
+                !cx.function(id)
+                    .is_some_and(|it| arguments.contains(&*it.name))
+            })
+            .collect();
         let functions: FxHashSet<&str> = cx
             .program
             .functions()
@@ -84,6 +95,43 @@ pub(super) const DESTROYING: [&str; 3] = [
     "PyCObject_FromVoidPtrAndDesc",
 ];
 
+/// The functions of which every mention is a call of it, or an argument of a call.
+fn only_arguments<'a>(cx: &PackageCx<'a>) -> FxHashSet<&'a str> {
+    let mut found: FxHashSet<&str> = cx.program.functions().map(|(_, f)| &*f.name).collect();
+    let functions = cx.program.functions().map(|(_, function)| &function.tree);
+    let declarations = cx.program.declarations().map(|(_, it)| &it.tree);
+    for tree in functions.chain(declarations) {
+        let mut passed: FxHashSet<ExprId> = FxHashSet::default();
+        for expr in &tree.exprs {
+            if let ExprKind::Call { callee, args } = &expr.kind {
+                passed.insert(*callee);
+                passed.extend(
+                    args.iter()
+                        .flat_map(|&arg| [arg, without_address(tree, arg)]),
+                );
+            }
+        }
+        for at in tree.expr_ids().filter(|at| !passed.contains(at)) {
+            if let ExprKind::Name(Name::Global(name)) = &tree.expr(at).kind {
+                found.remove(&**name);
+            }
+        }
+    }
+    found
+}
+
+/// `compare` of `(int (*)(const void *))&compare`.
+fn without_address(tree: &Tree, arg: ExprId) -> ExprId {
+    let inner = tree.without_casts(arg);
+    match tree.expr(inner).kind {
+        ExprKind::Unary {
+            op: UnaryOp::AddressOf,
+            operand,
+        } => tree.without_casts(operand),
+        _ => inner,
+    }
+}
+
 fn is_address_taken(cx: &PackageCx<'_>, function: &Function) -> bool {
     cx.call_index().is_mentioned(&function.name)
 }
@@ -98,14 +146,8 @@ pub(super) fn functions<'a>(cx: &PackageCx<'a>) -> Vec<(ItemId, &'a Function)> {
 /// The value of a parameter of a function that Python calls in this role; `None` if it is called
 /// where no other thread can be.
 pub(super) fn parameter(role: &Role, at: usize) -> Option<Value> {
-    const OWN: [&str; 6] = [
-        "tp_init",
-        "tp_dealloc",
-        "tp_clear",
-        "tp_free",
-        "tp_finalize",
-        "tp_del",
-    ];
+    // Of `tp_finalize` Python makes `__del__`, which any code may call.
+    const OWN: [&str; 5] = ["tp_init", "tp_dealloc", "tp_clear", "tp_free", "tp_del"];
     const NEVER: [&str; 5] = ["m_free", "m_clear", "m_traverse", "tp_traverse", "tp_is_gc"];
     // The caller's `Py_buffer`.
     const VIEWS: [&str; 2] = ["bf_getbuffer", "bf_releasebuffer"];

@@ -168,7 +168,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             let is_named = !function.is_static && self.cx.program.unread.names(&function.name);
             let is_target = self.targets.by_arity.get(&function.params.len());
             let is_target = is_target.is_some_and(|all| all.contains(&item));
-            let is_met = self.contexts.contains_key(&item);
+            let is_met = self.contexts.contains_key(&item) && !self.targets.kept.contains(&item);
             // What files that were not read name, they may call with anything.
             if (is_named && !self.is_init(item, function) || is_target && !is_met)
                 && !self.targets.alone.contains(&function.name)

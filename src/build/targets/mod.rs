@@ -49,7 +49,7 @@ pub fn targets(files: &[BuildFile<'_>]) -> Vec<Target> {
         match &file.content {
             Content::Python(python) => found.extend(setup_py::targets(file, python)),
             Content::Toml(tables) => found.extend(toml::targets(file, tables)),
-            Content::Text if file.kind == BuildKind::Setup => {
+            Content::Text if file.kind == BuildKind::Setup && may_have_threads(file) => {
                 found.extend(setup_file::targets(file));
             }
             Content::Text | Content::Broken(_) => {}
@@ -59,6 +59,15 @@ pub fn targets(files: &[BuildFile<'_>]) -> Vec<Target> {
     found.extend(meson::targets(&of(BuildKind::Meson).collect::<Vec<_>>()));
     found.extend(cmake::targets(&of(BuildKind::CMake).collect::<Vec<_>>()));
     found
+}
+
+/// Whether the file may be for a build that runs without the GIL. For WebAssembly CPython has none,
+/// and packages link all their modules into one there: `Setup.Emscripten.SDL2.in`.
+fn may_have_threads(file: &BuildFile<'_>) -> bool {
+    let name = file.source.path().to_string_lossy().to_lowercase();
+    !["emscripten", "wasm", "wasi"]
+        .iter()
+        .any(|it| name.contains(it))
 }
 
 /// The targets of one statement of `file` that makes modules of these names.

@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::ast::{Declaration, ExprKind, Function, Name, Storage, Tree, TypeKind};
 use crate::lex::TokenKind;
 use crate::package::{FileKind, Package};
+use crate::parse::is_keyword;
 use crate::program::{Body, ProgramItem};
 use crate::rule::PackageCx;
 use crate::source::{ByteSpan, FileId};
@@ -314,7 +315,8 @@ impl<'a> Shape<'a> {
         }
         let is_word = |at: &usize| {
             let (kind, text) = tokens[*at];
-            kind == TokenKind::Ident && is(at + 1, b"(") && !text.starts_with(b"__attribute")
+            let is_name = kind == TokenKind::Ident && !is_keyword(text);
+            is_name && is(at + 1, b"(") && !text.starts_with(b"__attribute")
         };
         let name = (1..tokens.len()).find(is_word).map(|at| tokens[at].1);
         let is_first = tokens
