@@ -71,7 +71,7 @@ fn a_finding_is_shown_on_each_line_of_its_statement() {
             said.contains("in `f`, lines 3 to 12, which is understood\n"),
             "{said}"
         );
-        assert!(said.contains("warning[UG101 borrowed-list-item]"), "{said}");
+        assert!(said.contains("error[UG101 borrowed-list-item]"), "{said}");
         assert!(!said.contains("No finding"), "{said}");
     }
 }
@@ -80,7 +80,7 @@ fn a_finding_is_shown_on_each_line_of_its_statement() {
 fn a_line_that_a_fix_changes_names_it() {
     let said = said("m.c:7");
     assert!(said.starts_with("m.c:7: Py_XINCREF(item);\n"), "{said}");
-    assert!(said.contains("warning[UG101 borrowed-list-item]"), "{said}");
+    assert!(said.contains("error[UG101 borrowed-list-item]"), "{said}");
 }
 
 #[test]

@@ -69,6 +69,31 @@ fn what_people_read_of_the_example() {
 }
 
 #[test]
+fn people_read_the_worst_first_and_programs_go_by_line() {
+    let buffer = "static PyObject *\nshown(PyObject *self, PyObject *arg)\n{\n    static char text[16];\n    \
+                  PyOS_snprintf(text, sizeof(text), \"%p\", (void *)arg);\n    return \
+                  PyUnicode_FromString(text);\n}\nstatic PyMethodDef methods[] = {\n    {\"shown\", \
+                  shown, METH_O, NULL},\n    {NULL, NULL, 0, NULL},\n};\n";
+    let text = format!("#include <Python.h>\n\n{buffer}{}", function("f"));
+    let tree = Tree::new(&[("m.c", text.as_bytes())]);
+    let codes = |format: &str| {
+        let ran = tree.ungil(&["check", "--output-format", format]);
+        let code = regex::Regex::new(r"UG\d+ [a-z]").unwrap();
+        let text = String::from_utf8(ran.stdout).unwrap();
+        let found = code.find_iter(&text).map(|it| it.as_str()[..5].to_owned());
+        (found.collect::<Vec<_>>(), ran.stderr)
+    };
+    let (full, said) = codes("full");
+    assert_eq!(full, ["UG101", "UG502"]);
+    assert!(
+        said.contains("Severity: 1 memory error, 1 race\n"),
+        "{said}"
+    );
+    assert_eq!(codes("github").0, ["UG101", "UG502"]);
+    assert_eq!(codes("concise").0, ["UG502", "UG101"]);
+}
+
+#[test]
 fn a_file_that_cannot_be_written_is_named() {
     let ran = Tree::example().ungil(&["check", "-o", "no/such/folder"]);
     assert_eq!((ran.status, ran.stdout.len()), (2, 0));
@@ -97,7 +122,7 @@ const SARIF: [(&str, &str); 29] = [
     ("shortDescription", "text!"),
     ("fullDescription", "text!"),
     ("help", "text! markdown"),
-    ("defaultConfiguration", "level"),
+    ("defaultConfiguration", "level rank"),
     ("properties", "tags"),
     ("automationDetails", "id"),
     ("originalUriBaseIds", "SRCROOT"),
@@ -112,7 +137,7 @@ const SARIF: [(&str, &str); 29] = [
     ),
     (
         "results",
-        "ruleId ruleIndex kind level message! locations partialFingerprints codeFlows fixes \
+        "ruleId ruleIndex kind level rank message! locations partialFingerprints codeFlows fixes \
          suppressions",
     ),
     ("suppressions", "kind! justification"),

@@ -16,7 +16,7 @@ use crate::engine::{Declared, ModuleStatus};
 use crate::package::unread_callers;
 use crate::render::{Named, OutputFormat, Results, Silence, render, statistics};
 use crate::review::{Group, groups};
-use crate::rule::{Finding, Outcome, fingerprints, fold};
+use crate::rule::{Finding, Outcome, Severity, fingerprints, fold};
 use crate::source::{ByteSpan, FileId};
 
 pub(super) fn run(args: &CheckArgs, talk: &Talk, interrupt: &Interrupt) -> anyhow::Result<Status> {
@@ -179,9 +179,12 @@ fn write(
     let format = args.output_format;
     let shows_safe = args.show_safe || is_report(format);
     let shown = named.iter().copied();
-    let shown: Vec<Named<'_>> = shown
+    let mut shown: Vec<Named<'_>> = shown
         .filter(|named| shows_safe || !is_safe(named.finding))
         .collect();
+    if format.is_worst_first() {
+        shown.sort_by_key(|named| (is_safe(named.finding), named.finding.rule.severity));
+    }
     let path = args.output_file.as_deref();
     let text = if args.statistics {
         statistics(named.iter().map(|named| named.finding))
@@ -235,6 +238,11 @@ fn summarize(session: &Session, named: &[Named<'_>], shows_ids: bool, talk: &Tal
             counted(total, "finding", "findings")
         ),
     });
+    if total > 0 {
+        let open = named.iter().map(|named| named.finding);
+        let open = open.filter(|finding| !is_safe(finding));
+        talk.info(&format!("Severity: {}", by_severity(open)));
+    }
     if shows_ids && safe + review > 0 {
         talk.info("`ungil review --show ID` shows what a fix changes");
     }
@@ -246,6 +254,16 @@ fn summarize(session: &Session, named: &[Named<'_>], shows_ids: bool, talk: &Tal
     for module in &session.analysis.modules {
         talk.info(&readiness(module));
     }
+}
+
+/// `2 memory errors, 1 race`: the worst first.
+fn by_severity<'a>(findings: impl Iterator<Item = &'a Finding>) -> String {
+    let mut counts = BTreeMap::<Severity, usize>::new();
+    for finding in findings {
+        *counts.entry(finding.rule.severity).or_default() += 1;
+    }
+    let parts = counts.into_iter().map(|(it, count)| it.counted(count));
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// Whether the module is ready to be declared, in one line.

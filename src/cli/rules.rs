@@ -33,11 +33,14 @@ fn page(rule: &Rule) -> String {
         code,
         name,
         summary,
+        severity,
         since,
         ..
     } = rule;
     format!(
-        "# {name} ({code})\n\n{summary}\n\nSince {since}; fixes: {}.\n\n{}",
+        "# {name} ({code})\n\n{summary}\n\nSeverity: {} ({}). Fixes: {}. Since {since}.\n\n{}",
+        severity.name(),
+        severity.meaning(),
         best(rule),
         rule.page()
     )
@@ -58,11 +61,19 @@ fn table(rules: &[&Rule]) -> String {
         .chain([4])
         .max()
         .unwrap_or(0);
-    let mut out = format!("{:<6} {:<width$} {:<6} SUMMARY\n", "CODE", "NAME", "FIXES");
+    let mut out = format!(
+        "{:<6} {:<width$} {:<11} {:<6} SUMMARY\n",
+        "CODE", "NAME", "SEVERITY", "FIXES"
+    );
     for rule in rules {
         let (code, name, summary) = (rule.code, rule.name, rule.summary);
-        writeln!(out, "{code:<6} {name:<width$} {:<6} {summary}", best(rule))
-            .expect("writing to a string cannot fail");
+        let severity = rule.severity.name();
+        writeln!(
+            out,
+            "{code:<6} {name:<width$} {severity:<11} {:<6} {summary}",
+            best(rule)
+        )
+        .expect("writing to a string cannot fail");
     }
     out
 }
@@ -71,12 +82,13 @@ fn table(rules: &[&Rule]) -> String {
 mod tests {
     use super::{page, table};
     use crate::edit::Confidence;
-    use crate::rule::{Check, Rule};
+    use crate::rule::{Check, Rule, Severity};
 
     static RULE: Rule = Rule {
         code: "UG101",
         name: "borrowed-list-item",
         summary: "a borrowed list item is kept",
+        severity: Severity::Memory,
         docs: " ## Why\n Because.\n",
         since: "0.1.0",
         best: Some(Confidence::Safe),
@@ -87,15 +99,15 @@ mod tests {
     #[test]
     fn a_rule_has_a_row_and_a_page() {
         insta::assert_snapshot!(table(&[&RULE]), @"
-        CODE   NAME               FIXES  SUMMARY
-        UG101  borrowed-list-item safe   a borrowed list item is kept
+        CODE   NAME               SEVERITY    FIXES  SUMMARY
+        UG101  borrowed-list-item memory      safe   a borrowed list item is kept
         ");
         insta::assert_snapshot!(page(&RULE), @"
         # borrowed-list-item (UG101)
 
         a borrowed list item is kept
 
-        Since 0.1.0; fixes: safe.
+        Severity: memory (use after free, or other memory that is not valid: a crash). Fixes: safe. Since 0.1.0.
 
         ## Why
         Because.

@@ -69,7 +69,7 @@ fn words(panic: &(dyn Any + Send)) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Stopped, each};
-    use crate::rule::{Check, Rule};
+    use crate::rule::{Check, Rule, Severity};
     use crate::testing::with_package;
     use crate::transforms::borrowed::list_item::BORROWED_LIST_ITEM;
 
@@ -77,6 +77,7 @@ mod tests {
         code: "UG999",
         name: "broken",
         summary: "panics",
+        severity: Severity::Memory,
         docs: "",
         since: "0.1.0",
         best: None,

@@ -3,14 +3,18 @@
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
 
 use super::{View, what_to_do};
-use crate::rule::{Finding, Note, Outcome};
+use crate::rule::{self, Finding, Note, Outcome};
 use crate::source::{ByteSpan, FileId, SourceFile};
 
 /// `id` is what `ungil review` calls the fix.
 pub(super) fn finding(view: View<'_>, finding: &Finding, id: Option<&str>) -> String {
     let level = match finding.outcome {
         Outcome::Safe(_) => Level::NOTE,
-        Outcome::Fix(_) | Outcome::Manual(_) => Level::WARNING,
+        Outcome::Fix(_) | Outcome::Manual(_) => match finding.rule.severity.level() {
+            rule::Level::Error => Level::ERROR,
+            rule::Level::Warning => Level::WARNING,
+            rule::Level::Note => Level::NOTE,
+        },
     };
     let rule = format!("{} {}", finding.rule.code, finding.rule.name);
     let title = level.primary_title(finding.message.as_str()).id(rule);

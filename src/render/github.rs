@@ -2,12 +2,16 @@
 
 use super::place::Region;
 use super::{View, whole_message};
-use crate::rule::{Finding, Outcome};
+use crate::rule::{Finding, Level, Outcome};
 
 pub(super) fn command(view: View<'_>, finding: &Finding) -> String {
     let kind = match finding.outcome {
         Outcome::Safe(_) => "notice",
-        Outcome::Fix(_) | Outcome::Manual(_) => "warning",
+        Outcome::Fix(_) | Outcome::Manual(_) => match finding.rule.severity.level() {
+            Level::Error => "error",
+            Level::Warning => "warning",
+            Level::Note => "notice",
+        },
     };
     let region = Region::new(view.package.files.get(finding.file), finding.span);
     let mut place = format!(

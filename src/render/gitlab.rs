@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::place::Region;
 use super::{Named, View, whole_message};
-use crate::rule::Outcome;
+use crate::rule::{Outcome, Severity};
 
 pub(super) fn report(view: View<'_>, findings: &[Named<'_>]) -> String {
     let issues: Vec<Value> = findings.iter().map(|named| issue(view, *named)).collect();
@@ -24,7 +24,11 @@ fn issue(view: View<'_>, named: Named<'_>) -> Value {
         "fingerprint": fingerprint,
         "severity": match finding.outcome {
             Outcome::Safe(_) => "info",
-            Outcome::Fix(_) | Outcome::Manual(_) => "major",
+            Outcome::Fix(_) | Outcome::Manual(_) => match finding.rule.severity {
+                Severity::Memory => "critical",
+                Severity::Race | Severity::Deadlock => "major",
+                Severity::Portability | Severity::Packaging => "minor",
+            },
         },
         "location": {
             "path": view.root_path(finding.file),

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::place::Region;
 use super::{Named, Results, View};
 use crate::edit::{Confidence, Edit, Fix};
-use crate::rule::{Note, Outcome};
+use crate::rule::{Note, Outcome, Severity};
 use crate::source::{ByteSpan, FileId};
 
 /// What a rule says of one place.
@@ -23,6 +23,8 @@ struct JsonFinding<'a> {
     code: &'a str,
     /// Name of the rule: `borrowed-list-item`.
     name: &'a str,
+    /// The worst that it may lead to.
+    severity: JsonSeverity,
     /// What is true of this place.
     message: &'a str,
     /// The place.
@@ -35,6 +37,36 @@ struct JsonFinding<'a> {
     notes: Vec<JsonNote<'a>>,
     /// What to do.
     outcome: JsonOutcome<'a>,
+}
+
+/// From the worst to the least.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(test, schemars(rename = "Severity"))]
+enum JsonSeverity {
+    /// Use after free, or other memory that is not valid.
+    Memory,
+    /// Threads change the same data at one time.
+    Race,
+    /// Threads wait for each other, or all for one that sleeps.
+    Deadlock,
+    /// It runs with the GIL only, or turns the GIL on.
+    Portability,
+    /// It cannot be built, installed or found for free-threaded Python.
+    Packaging,
+}
+
+impl From<Severity> for JsonSeverity {
+    fn from(severity: Severity) -> Self {
+        match severity {
+            Severity::Memory => Self::Memory,
+            Severity::Race => Self::Race,
+            Severity::Deadlock => Self::Deadlock,
+            Severity::Portability => Self::Portability,
+            Severity::Packaging => Self::Packaging,
+        }
+    }
 }
 
 /// A place in a file.
@@ -175,6 +207,7 @@ fn convert<'a>(results: Results<'_>, named: Named<'a>) -> JsonFinding<'a> {
         fingerprint,
         code: finding.rule.code,
         name: finding.rule.name,
+        severity: finding.rule.severity.into(),
         message: &finding.message,
         location: location(view, finding.file, finding.span),
         function: finding.function.as_deref(),

@@ -53,6 +53,16 @@ impl OutputFormat {
     pub fn is_for_people(self) -> bool {
         matches!(self, Self::Full | Self::Concise)
     }
+
+    /// Whether it is read from the top, perhaps not to the end, so that the worst comes first. The
+    /// others go by file: programs and editors sort for themselves.
+    #[must_use]
+    pub fn is_worst_first(self) -> bool {
+        matches!(
+            self,
+            Self::Full | Self::Github | Self::Markdown | Self::Html
+        )
+    }
 }
 
 /// Where findings are shown.

@@ -60,14 +60,15 @@ pub(super) fn log(results: Results<'_>) -> String {
 }
 
 fn descriptor(rule: &Rule) -> Value {
+    let severity = rule.severity;
     json!({
         "id": rule.code,
         "name": rule.name,
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": rule.section("Why").unwrap_or(rule.summary.to_owned())},
         "help": {"text": rule.page(), "markdown": rule.page()},
-        "defaultConfiguration": {"level": "warning"},
-        "properties": {"tags": ["concurrency", "free-threading"]},
+        "defaultConfiguration": {"level": severity.level().name(), "rank": severity.rank()},
+        "properties": {"tags": ["concurrency", "free-threading", severity.name()]},
     })
 }
 
@@ -85,12 +86,13 @@ fn result(results: Results<'_>, named: Named<'_>) -> Value {
     let (kind, level) = match finding.outcome {
         // The standard allows no other level for what passed.
         Outcome::Safe(_) => ("pass", "none"),
-        Outcome::Fix(_) | Outcome::Manual(_) => ("fail", "warning"),
+        Outcome::Fix(_) | Outcome::Manual(_) => ("fail", finding.rule.severity.level().name()),
     };
     let mut result = json!({
         "ruleId": finding.rule.code,
         "kind": kind,
         "level": level,
+        "rank": finding.rule.severity.rank(),
         "message": {"text": whole_message(finding)},
         "locations": [primary_location(view, finding)],
         "partialFingerprints": {"ungil/v1": fingerprint},

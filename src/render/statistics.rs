@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::edit::Confidence;
-use crate::rule::{Finding, Outcome, Rule};
+use crate::rule::{Finding, Outcome, Rule, Severity};
 
 /// Findings of one rule by what is to be done about them.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -32,13 +32,13 @@ impl Tally {
     }
 }
 
-/// Findings counted by rule, by code.
+/// Findings counted by rule, the worst rules first, then by code.
 pub(super) fn tallies<'a>(
     findings: impl IntoIterator<Item = &'a Finding>,
 ) -> Vec<(&'static Rule, Tally)> {
-    let mut rules = BTreeMap::<&str, (&'static Rule, Tally)>::new();
+    let mut rules = BTreeMap::<(Severity, &str), (&'static Rule, Tally)>::new();
     for finding in findings {
-        let entry = rules.entry(finding.rule.code);
+        let entry = rules.entry((finding.rule.severity, finding.rule.code));
         let (_, tally) = entry.or_insert((finding.rule, Tally::default()));
         tally.add(&finding.outcome);
     }
@@ -55,11 +55,11 @@ pub fn statistics<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> String
     let names = tallies.iter().map(|(rule, _)| rule.name.len());
     let width = names.chain([4]).max().unwrap_or(0);
     let mut out = format!(
-        "{:<6} {:<width$} {:>8} {:>10} {:>6} {:>10}\n",
-        "CODE", "NAME", "SAFE FIX", "REVIEW FIX", "MANUAL", "SAFE AS IS"
+        "{:<6} {:<width$} {:<11} {:>8} {:>10} {:>6} {:>10}\n",
+        "CODE", "NAME", "SEVERITY", "SAFE FIX", "REVIEW FIX", "MANUAL", "SAFE AS IS"
     );
     let mut sum = Tally::default();
-    let mut row = |code: &str, name: &str, tally: Tally| {
+    let mut row = |code: &str, name: &str, severity: &str, tally: Tally| {
         let Tally {
             safe_fix,
             review_fix,
@@ -68,17 +68,18 @@ pub fn statistics<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> String
         } = tally;
         writeln!(
             out,
-            "{code:<6} {name:<width$} {safe_fix:>8} {review_fix:>10} {manual:>6} {safe_as_is:>10}"
+            "{code:<6} {name:<width$} {severity:<11} {safe_fix:>8} {review_fix:>10} {manual:>6} \
+             {safe_as_is:>10}"
         )
         .expect("writing to a string cannot fail");
     };
     for (rule, tally) in tallies {
-        row(rule.code, rule.name, tally);
+        row(rule.code, rule.name, rule.severity.name(), tally);
         sum.safe_fix += tally.safe_fix;
         sum.review_fix += tally.review_fix;
         sum.manual += tally.manual;
         sum.safe_as_is += tally.safe_as_is;
     }
-    row("all", "", sum);
+    row("all", "", "", sum);
     out
 }

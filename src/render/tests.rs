@@ -9,13 +9,14 @@ use crate::engine::{
     Analysis, Coverage, Declared, Init, ModuleStatus, NotUnderstood, Open, OpenKind,
 };
 use crate::package::{FileInfo, FileKind, Package, PythonRange};
-use crate::rule::{Check, Finding, Note, Outcome, Rule};
+use crate::rule::{Check, Finding, Note, Outcome, Rule, Severity};
 use crate::source::{ByteSpan, FileId, FileSet, LineNumber, SourceFile};
 
 static RULE: Rule = Rule {
     code: "UG101",
     name: "borrowed-list-item",
     summary: "",
+    severity: Severity::Memory,
     docs: "",
     since: "0.1.0",
     best: None,
@@ -141,7 +142,7 @@ fn full_marks_the_place_whatever_the_encoding() {
     let fix = Outcome::Fix(Fix::safe("own the item"));
     let text = b"int x;\n  /* \xe9\xe9 */ g(item);\r\n";
     insta::assert_snapshot!(shown(OutputFormat::Full, text, b"item", fix), @"
-    warning[UG101 borrowed-list-item]: `item` is borrowed from a list that other threads can change
+    error[UG101 borrowed-list-item]: `item` is borrowed from a list that other threads can change
      --> m.c:2:14
       |
     1 | int x;
@@ -165,6 +166,7 @@ fn json_lists_edits() {
         "fingerprint": "0123456789abcdef",
         "code": "UG101",
         "name": "borrowed-list-item",
+        "severity": "memory",
         "message": "`item` is borrowed from a list that other threads can change",
         "location": {
           "path": "m.c",
@@ -230,7 +232,7 @@ fn reviewed(format: OutputFormat) -> String {
 
 #[test]
 fn github_gets_a_command() {
-    insta::assert_snapshot!(reviewed(OutputFormat::Github), @"::warning file=src/m.c,line=2,endLine=2,col=13,endColumn=17,title=UG101 borrowed-list-item::`item` is borrowed from a list that other threads can change [review fix]");
+    insta::assert_snapshot!(reviewed(OutputFormat::Github), @"::error file=src/m.c,line=2,endLine=2,col=13,endColumn=17,title=UG101 borrowed-list-item::`item` is borrowed from a list that other threads can change [review fix]");
 }
 
 #[test]
@@ -248,7 +250,7 @@ fn gitlab_gets_a_list() {
           },
           "path": "src/m.c"
         },
-        "severity": "major"
+        "severity": "critical"
       }
     ]
     "#);
@@ -296,9 +298,9 @@ fn the_markdown_report_reads_well() {
 
     ## Findings by rule
 
-    | rule | | by hand | to review | safe fix | safe as is |
-    |---|---|---|---|---|---|
-    | UG101 borrowed-list-item |  | 0 | 1 | 0 | 0 |
+    | rule | | severity | by hand | to review | safe fix | safe as is |
+    |---|---|---|---|---|---|---|
+    | UG101 borrowed-list-item |  | memory | 0 | 1 | 0 | 0 |
 
     ## To do by hand
 
@@ -308,7 +310,7 @@ fn the_markdown_report_reads_well() {
 
     ### own the `item`
 
-    - src/m.c:2 in `f` (UG101): `item` is borrowed from a list that other threads can change
+    - src/m.c:2 in `f` (UG101, memory): `item` is borrowed from a list that other threads can change
     - [ ] to confirm: `<nothing>` else, 100%
 
     ```diff
@@ -368,12 +370,12 @@ fn advice_without_a_fix_comes_with_the_code() {
     insta::assert_snapshot!(by_hand.unwrap(), @"
     To do by hand
 
-    ### src/m.c:2 in `f` (UG101)
+    ### src/m.c:2 in `f` (UG101, memory)
 
     the item is returned
 
     ````
-    warning[UG101 borrowed-list-item]: `item` is borrowed from a list that other threads can change
+    error[UG101 borrowed-list-item]: `item` is borrowed from a list that other threads can change
      --> src/m.c:2:5
       |
     1 | ```
@@ -407,9 +409,9 @@ fn statistics_count_by_rule_and_advice() {
         finding(Outcome::Safe(String::new())),
     ];
     insta::assert_snapshot!(statistics(&all), @"
-    CODE   NAME               SAFE FIX REVIEW FIX MANUAL SAFE AS IS
-    UG101  borrowed-list-item        1          0      2          1
-    all                              1          0      2          1
+    CODE   NAME               SEVERITY    SAFE FIX REVIEW FIX MANUAL SAFE AS IS
+    UG101  borrowed-list-item memory             1          0      2          1
+    all                                          1          0      2          1
     ");
 }
 

@@ -6,7 +6,7 @@ use super::group::groups;
 use super::ledger::Ledger;
 use super::session::Session;
 use crate::edit::Fix;
-use crate::rule::{Check, Finding, Outcome, Rule};
+use crate::rule::{Check, Finding, Outcome, Rule, Severity};
 use crate::source::{ByteSpan, FileId, FileSet, SourceFile};
 
 const fn rule(code: &'static str) -> Rule {
@@ -14,6 +14,7 @@ const fn rule(code: &'static str) -> Rule {
         code,
         name: "test-rule",
         summary: "",
+        severity: Severity::Memory,
         docs: "",
         since: "0.1.0",
         best: None,

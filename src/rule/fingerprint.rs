@@ -49,13 +49,14 @@ mod tests {
     use std::path::PathBuf;
 
     use super::fingerprints;
-    use crate::rule::{Check, Finding, Outcome, Rule};
+    use crate::rule::{Check, Finding, Outcome, Rule, Severity};
     use crate::source::{ByteSpan, FileId, FileSet, SourceFile};
 
     static RULE: Rule = Rule {
         code: "UG101",
         name: "rule",
         summary: "",
+        severity: Severity::Memory,
         docs: "",
         since: "0.1.0",
         best: None,

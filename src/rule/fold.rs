@@ -165,13 +165,14 @@ mod tests {
     use std::path::PathBuf;
 
     use super::fold;
-    use crate::rule::{Check, Finding, Note, Outcome, Rule};
+    use crate::rule::{Check, Finding, Note, Outcome, Rule, Severity};
     use crate::source::{ByteSpan, FileId, FileSet, SourceFile};
 
     static RULE: Rule = Rule {
         code: "UG503",
         name: "shared-static-variable",
         summary: "",
+        severity: Severity::Memory,
         docs: "",
         since: "0.1.0",
         best: None,

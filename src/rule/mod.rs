@@ -11,6 +11,7 @@ mod head;
 mod lifetimes;
 mod outside;
 mod selection;
+mod severity;
 mod suppression;
 mod threads;
 
@@ -25,6 +26,7 @@ pub use head::{Head, Refusal};
 pub use lifetimes::{Asks, Lifetimes};
 pub use outside::Outside;
 pub use selection::{Selection, Selector, UnknownRule};
+pub use severity::{Level, Severity};
 pub use suppression::{Suppression, build_suppressions, suppressions};
 pub use threads::{ThreadState, Threads, spread};
 
@@ -41,6 +43,8 @@ pub struct Rule {
     pub name: &'static str,
     /// One line, lower case, no full stop.
     pub summary: &'static str,
+    /// The worst that its findings may lead to.
+    pub severity: Severity,
     /// The rule's page in Markdown, from its doc comment.
     pub docs: &'static str,
     /// First release that has it.

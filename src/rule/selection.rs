@@ -86,13 +86,14 @@ impl Selection {
 #[cfg(test)]
 mod tests {
     use super::{Selection, Selector};
-    use crate::rule::{Check, Rule};
+    use crate::rule::{Check, Rule, Severity};
 
     const fn rule(code: &'static str, name: &'static str) -> Rule {
         Rule {
             code,
             name,
             summary: "",
+            severity: Severity::Memory,
             docs: "",
             since: "0.1.0",
             best: None,

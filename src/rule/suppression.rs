@@ -183,13 +183,14 @@ mod tests {
     use std::path::PathBuf;
 
     use super::suppressions;
-    use crate::rule::{Check, Rule};
+    use crate::rule::{Check, Rule, Severity};
     use crate::source::{LineNumber, SourceFile};
 
     static LIST: Rule = Rule {
         code: "UG101",
         name: "borrowed-list-item",
         summary: "",
+        severity: Severity::Memory,
         docs: "",
         since: "0.1.0",
         best: None,

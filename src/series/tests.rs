@@ -6,7 +6,7 @@ use super::{Part, Split, series};
 use crate::diff::FileMode;
 use crate::edit::{Fix, FixId};
 use crate::package::{FileInfo, FileKind, Package, PythonRange};
-use crate::rule::{Check, Finding, Outcome, Rule};
+use crate::rule::{Check, Finding, Outcome, Rule, Severity};
 use crate::source::{ByteSpan, FileId, FileSet, SourceFile};
 
 const fn rule(code: &'static str) -> Rule {
@@ -14,6 +14,7 @@ const fn rule(code: &'static str) -> Rule {
         code,
         name: "test-rule",
         summary: "",
+        severity: Severity::Memory,
         docs: "",
         since: "0.1.0",
         best: None,

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ungil::edit::Confidence;
+use ungil::rule::Severity;
 use ungil::transforms::ALL;
 
 fn root() -> &'static Path {
@@ -116,8 +117,15 @@ fn all_pages_have_the_same_headings() {
 fn index() -> String {
     let mut out = String::from(
         "# Rules\n\nThe pages are those of `ungil explain RULE`, written by `UNGIL_UPDATE_DOCS=1 \
-         cargo nextest run docs`.\n\n| code | rule | fixes | |\n|---|---|---|---|\n",
+         cargo nextest run docs`.\n\n| severity | level | what may happen if nothing is done |\n\
+         |---|---|---|\n",
     );
+    for severity in Severity::ALL {
+        let (name, level) = (severity.name(), severity.level().name());
+        writeln!(out, "| {name} | {level} | {} |", severity.meaning()).unwrap();
+    }
+    out += "\nA rule has the worst severity that its findings may lead to.\n\n\
+            | code | rule | severity | fixes | |\n|---|---|---|---|---|\n";
     for rule in ALL {
         let fixes = match rule.best {
             Some(Confidence::Safe) => "safe",
@@ -127,7 +135,8 @@ fn index() -> String {
         let (code, name, summary) = (rule.code, rule.name, rule.summary);
         writeln!(
             out,
-            "| {code} | [{name}]({name}.md) | {fixes} | {summary} |"
+            "| {code} | [{name}]({name}.md) | {} | {fixes} | {summary} |",
+            rule.severity.name()
         )
         .unwrap();
     }

@@ -41,6 +41,7 @@ declare_rule! {
         code: "UG108",
         name: "borrowed-cell-content",
         summary: "the content of a cell is used without owning a reference",
+        severity: Memory,
         since: "0.1.0",
         best: Some(Confidence::Safe),
         triggers: NAMES,

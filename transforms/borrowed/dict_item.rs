@@ -103,6 +103,7 @@ declare_rule! {
         code: "UG102",
         name: "borrowed-dict-item",
         summary: "a dict value is used without owning a reference",
+        severity: Memory,
         since: "0.1.0",
         best: Some(Confidence::Safe),
         triggers: NAMES,

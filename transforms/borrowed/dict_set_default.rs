@@ -46,6 +46,7 @@ declare_rule! {
         code: "UG103",
         name: "borrowed-dict-set-default",
         summary: "the result of PyDict_SetDefault is used without owning a reference",
+        severity: Memory,
         since: "0.1.0",
         best: Some(Confidence::Safe),
         triggers: NAMES,

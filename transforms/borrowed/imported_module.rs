@@ -48,6 +48,7 @@ declare_rule! {
         code: "UG105",
         name: "borrowed-imported-module",
         summary: "a module from sys.modules is used without owning a reference",
+        severity: Memory,
         since: "0.1.0",
         best: Some(Confidence::Safe),
         triggers: NAMES,

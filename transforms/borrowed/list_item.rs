@@ -68,6 +68,7 @@ declare_rule! {
         code: "UG101",
         name: "borrowed-list-item",
         summary: "a list item is used without owning a reference",
+        severity: Memory,
         since: "0.1.0",
         best: Some(Confidence::Safe),
         triggers: NAMES,

@@ -87,6 +87,7 @@ declare_rule! {
         code: "UG106",
         name: "unchecked-list-item",
         summary: "a list item is read without a check and without owning a reference",
+        severity: Memory,
         since: "0.1.0",
         best: Some(Confidence::Safe),
         triggers: NAMES,

@@ -93,6 +93,7 @@ declare_rule! {
         code: "UG107",
         name: "borrowed-sequence-fast-item",
         summary: "an item of a PySequence_Fast result is used without owning a reference",
+        severity: Memory,
         since: "0.1.0",
         best: Some(Confidence::Safe),
         triggers: &["PySequence_Fast_GET_ITEM", "PySequence_Fast_ITEMS"],

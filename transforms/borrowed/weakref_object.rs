@@ -57,6 +57,7 @@ declare_rule! {
         code: "UG104",
         name: "borrowed-weakref-object",
         summary: "the referent of a weak reference is used without owning a reference",
+        severity: Memory,
         since: "0.1.0",
         best: Some(Confidence::Safe),
         triggers: NAMES,

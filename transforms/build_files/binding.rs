@@ -41,6 +41,7 @@ declare_rule! {
         code: "UG804",
         name: "undeclared-binding",
         summary: "a module of a binding generator does not say that it needs no GIL",
+        severity: Portability,
         since: "0.1.0",
         best: None,
         build: check,

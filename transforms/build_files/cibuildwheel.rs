@@ -66,6 +66,7 @@ declare_rule! {
         code: "UG802",
         name: "no-free-threaded-wheels",
         summary: "cibuildwheel builds no wheels for free-threaded Python",
+        severity: Packaging,
         since: "0.1.0",
         best: Some(Confidence::Review),
         build: check,

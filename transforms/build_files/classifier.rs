@@ -40,6 +40,7 @@ declare_rule! {
         code: "UG805",
         name: "missing-free-threading-classifier",
         summary: "the classifiers do not mention free-threaded Python",
+        severity: Packaging,
         since: "0.1.0",
         best: Some(Confidence::Review),
         build: check,

@@ -38,6 +38,7 @@ declare_rule! {
         code: "UG803",
         name: "wrong-gil-define",
         summary: "the build defines `Py_GIL_DISABLED` for the wrong Python",
+        severity: Memory,
         since: "0.1.0",
         best: None,
         build: check,

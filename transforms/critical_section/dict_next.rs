@@ -188,6 +188,7 @@ declare_rule! {
         code: "UG301",
         name: "unlocked-dict-iteration",
         summary: "iteration with `PyDict_Next` over a dict that other threads can change",
+        severity: Memory,
         since: "0.1.0",
         best: Some(Confidence::Safe),
         triggers: &["PyDict_Next", "_PyDict_Next"],

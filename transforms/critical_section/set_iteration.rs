@@ -30,6 +30,7 @@ declare_rule! {
         code: "UG303",
         name: "unlocked-set-iteration",
         summary: "iteration with private functions over a set that other threads can change",
+        severity: Memory,
         since: "0.1.0",
         best: None,
         triggers: NAMES,

@@ -50,6 +50,7 @@ declare_rule! {
         code: "UG302",
         name: "unbalanced-critical-section",
         summary: "critical section that some path leaves open or ends twice",
+        severity: Memory,
         since: "0.1.0",
         best: None,
         triggers: &[

@@ -49,6 +49,7 @@ declare_rule! {
         code: "UG401",
         name: "buffer-in-object-domain",
         summary: "a buffer is allocated on the heap of Python objects",
+        severity: Memory,
         since: "0.1.0",
         best: Some(Confidence::Safe),
         triggers: OBJECT_ALLOCATORS,

@@ -35,6 +35,7 @@ declare_rule! {
         code: "UG402",
         name: "mismatched-allocator",
         summary: "memory is released by another family of functions than allocated it",
+        severity: Memory,
         since: "0.1.0",
         best: None,
         triggers: PYTHON_ALLOCATORS,

@@ -35,6 +35,7 @@ declare_rule! {
         code: "UG403",
         name: "object-outside-object-domain",
         summary: "a Python object is made in memory of another allocator",
+        severity: Memory,
         since: "0.1.0",
         best: None,
         triggers: INITIALISERS,

@@ -62,6 +62,7 @@ declare_rule! {
         code: "UG201",
         name: "undeclared-multi-phase-module",
         summary: "a module with two-phase initialisation does not say that it runs without the GIL",
+        severity: Portability,
         since: "0.1.0",
         best: Some(Confidence::Safe),
         triggers: TRIGGERS,

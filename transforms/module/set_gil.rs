@@ -64,6 +64,7 @@ declare_rule! {
         code: "UG202",
         name: "undeclared-single-phase-module",
         summary: "a module with one-phase initialisation does not say that it runs without the GIL",
+        severity: Portability,
         since: "0.1.0",
         best: Some(Confidence::Safe),
         triggers: TRIGGERS,

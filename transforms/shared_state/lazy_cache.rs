@@ -92,6 +92,7 @@ declare_rule! {
         code: "UG501",
         name: "lazy-static-cache",
         summary: "a static pointer is filled on first use without a lock",
+        severity: Race,
         since: "0.1.0",
         best: Some(Confidence::Safe),
         triggers: &[],

@@ -94,6 +94,7 @@ declare_rule! {
         code: "UG504",
         name: "unlocked-object-state",
         summary: "methods change fields of their object without a lock",
+        severity: Race,
         since: "0.1.0",
         best: Some(Confidence::Review),
         triggers: &[],

@@ -41,6 +41,7 @@ declare_rule! {
         code: "UG502",
         name: "static-buffer",
         summary: "a static buffer is written and read by all threads",
+        severity: Race,
         since: "0.1.0",
         best: Some(Confidence::Review),
         triggers: &[],

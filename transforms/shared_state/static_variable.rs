@@ -101,6 +101,7 @@ declare_rule! {
         code: "UG503",
         name: "shared-static-variable",
         summary: "a static variable is written while other threads may use it",
+        severity: Race,
         since: "0.1.0",
         best: Some(Confidence::Review),
         triggers: &[],

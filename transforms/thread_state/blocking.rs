@@ -46,6 +46,7 @@ declare_rule! {
         code: "UG603",
         name: "attached-blocking-call",
         summary: "a call that may wait for long is made while the thread is attached",
+        severity: Deadlock,
         since: "0.1.0",
         best: None,
         triggers: BLOCKING,

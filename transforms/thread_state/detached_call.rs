@@ -47,6 +47,7 @@ declare_rule! {
         code: "UG601",
         name: "detached-api-call",
         summary: "the C API is called while the thread is detached",
+        severity: Memory,
         since: "0.1.0",
         best: None,
         triggers: TRIGGERS,

@@ -57,6 +57,7 @@ declare_rule! {
         code: "UG604",
         name: "lock-held-over-python",
         summary: "Python code runs while a lock of C is held",
+        severity: Deadlock,
         since: "0.1.0",
         best: None,
         triggers: TRIGGERS,

@@ -47,6 +47,7 @@ declare_rule! {
         code: "UG605",
         name: "gil-only-thread-state",
         summary: "builds without the GIL leave out what attaches or detaches the thread",
+        severity: Deadlock,
         since: "0.1.0",
         best: None,
         triggers: &["Py_GIL_DISABLED"],

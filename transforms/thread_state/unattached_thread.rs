@@ -113,6 +113,7 @@ declare_rule! {
         code: "UG602",
         name: "unattached-thread",
         summary: "a thread calls the C API without attaching first",
+        severity: Memory,
         since: "0.1.0",
         best: None,
         triggers: TRIGGERS,

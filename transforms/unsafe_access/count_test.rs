@@ -52,6 +52,7 @@ declare_rule! {
         code: "UG703",
         name: "reference-count-test",
         summary: "a reference count is taken for a proof that nobody else has the object",
+        severity: Race,
         since: "0.1.0",
         best: Some(Confidence::Review),
         triggers: TRIGGERS,

@@ -51,6 +51,7 @@ declare_rule! {
         code: "UG701",
         name: "unlocked-list-store",
         summary: "an item is stored into a shared list without a lock and without releasing the old one",
+        severity: Race,
         since: "0.1.0",
         best: Some(Confidence::Review),
         triggers: NAMES,

@@ -53,6 +53,7 @@ declare_rule! {
         code: "UG702",
         name: "direct-object-field",
         summary: "a field of an object is used that the API gives by a function",
+        severity: Race,
         since: "0.1.0",
         best: Some(Confidence::Safe),
         triggers: TRIGGERS,

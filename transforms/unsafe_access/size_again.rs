@@ -70,6 +70,7 @@ declare_rule! {
         code: "UG704",
         name: "size-asked-again",
         summary: "memory is filled by another size of a container than it was made for",
+        severity: Memory,
         since: "0.1.0",
         best: None,
         triggers: SIZES,

@@ -56,6 +56,7 @@ struct RuleRow {
     code: &'static str,
     name: &'static str,
     summary: &'static str,
+    severity: &'static str,
     open: usize,
     safe_fix: usize,
     review_fix: usize,
@@ -82,6 +83,7 @@ struct Place {
     function: String,
     code: &'static str,
     name: &'static str,
+    severity: &'static str,
     message: String,
 }
 
@@ -189,6 +191,7 @@ fn rule_row((rule, tally): (&'static crate::rule::Rule, Tally)) -> RuleRow {
         code: rule.code,
         name: rule.name,
         summary: rule.summary,
+        severity: rule.severity.name(),
         open: tally.open(),
         safe_fix: tally.safe_fix,
         review_fix: tally.review_fix,
@@ -283,6 +286,7 @@ fn place(view: View<'_>, finding: &Finding) -> Place {
         function: finding.function.clone().unwrap_or_default(),
         code: finding.rule.code,
         name: finding.rule.name,
+        severity: finding.rule.severity.name(),
         message: finding.message.clone(),
     }
 }

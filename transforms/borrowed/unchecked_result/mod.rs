@@ -78,6 +78,7 @@ declare_rule! {
         code: "UG109",
         name: "unchecked-strong-reference",
         summary: "the result of a call that gives a strong reference is used without a test for NULL",
+        severity: Memory,
         since: "0.1.0",
         best: None,
         triggers: TRIGGERS,

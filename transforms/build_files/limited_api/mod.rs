@@ -60,6 +60,7 @@ declare_rule! {
         code: "UG801",
         name: "unconditional-limited-api",
         summary: "the build asks for the limited API on free-threaded Python too",
+        severity: Packaging,
         since: "0.1.0",
         best: Some(Confidence::Safe),
         build: check,

@@ -79,6 +79,7 @@ declare_rule! {
         code: "UG505",
         name: "non-reentrant-call",
         summary: "a function of the C library is called whose static state all threads share",
+        severity: Race,
         since: "0.1.0",
         best: Some(Confidence::Safe),
         triggers: &[],

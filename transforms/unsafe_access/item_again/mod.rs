@@ -72,6 +72,7 @@ declare_rule! {
         code: "UG705",
         name: "item-looked-up-again",
         summary: "an item is used as if it were the one that an earlier lookup has tested",
+        severity: Memory,
         since: "0.1.0",
         best: None,
         triggers: LOOKUPS,

@@ -64,6 +64,7 @@ declare_rule! {
         code: "UG706",
         name: "weak-reference-list-test",
         summary: "a list of weak references is tested without a lock before it is cleared",
+        severity: Race,
         since: "0.1.0",
         best: Some(Confidence::Safe),
         triggers: CLEARS_WEAK_LIST,
