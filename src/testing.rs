@@ -165,10 +165,15 @@ fn in_full(file: &SourceFile, finding: &Finding) -> String {
     lines.join("\n") + "\n"
 }
 
+fn asked(fix: &Fix) -> String {
+    let texts: Vec<String> = fix.assumptions.iter().map(ToString::to_string).collect();
+    texts.join("; ")
+}
+
 fn describe(finding: &Finding, line: u32) -> String {
     match &finding.outcome {
         Outcome::Fix(fix) if fix.confidence == Confidence::Safe => String::new(),
-        Outcome::Fix(fix) => format!("{line}: review: {}\n", fix.assumptions.join("; ")),
+        Outcome::Fix(fix) => format!("{line}: review: {}\n", asked(fix)),
         Outcome::Safe(why) => format!("{line}: safe: {why}\n"),
         Outcome::Manual(why) => format!("{line}: {why}\n"),
     }

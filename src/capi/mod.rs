@@ -36,8 +36,8 @@ pub use libc::{Copied, copies_memory, gives_other_memory, is_libc, written};
 pub use lists::{LIST_SIZES, PLAIN_LIST_SIZES, UNCHECKED_ITEMS};
 pub use locks::{Had, LockAct, LockCall, lock_call};
 pub use reentrant::{
-    KeepsState, Lends, Sibling, does_not_keep, is_absent_on_windows, keeping_state, keeps_state,
-    sibling_of, tells_windows, writes_static_time,
+    KeepsState, Lends, Sibling, is_absent_on_windows, keeping_state, keeps_state, sibling_of,
+    tells_windows, writes_static_time,
 };
 pub use replacements::{
     Absent, Form, OldErrors, REPLACEMENTS, Replacement, reads_list, replacement, replacement_by,

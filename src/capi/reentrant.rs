@@ -26,8 +26,9 @@ pub struct Sibling {
     pub name: &'static str,
     /// How the variable is declared: `struct tm tm_buf`.
     pub variable: &'static str,
-    /// What holds if it does the same; empty if it does in any case.
-    pub same_if: &'static str,
+    /// The claim that holds if it does the same, by its name in the configuration; `None` if it does
+    /// in any case.
+    pub same_if: Option<&'static str>,
     /// Its name on Windows.
     pub on_windows: &'static str,
     /// Whether it takes its arguments in another order there.
@@ -139,12 +140,6 @@ pub fn writes_static_time(name: &str) -> bool {
     matches!(name, "ctime" | "gmtime" | "localtime")
 }
 
-/// What is asked of a function that gets a pointer which is good for one call of its caller only.
-#[must_use]
-pub fn does_not_keep(function: &str) -> String {
-    format!("`{function}` does not keep the pointer that it gets, and gives no part of it back")
-}
-
 fn table() -> &'static FxHashMap<&'static str, KeepsState> {
     static TABLE: LazyLock<FxHashMap<&str, KeepsState>> = LazyLock::new(|| {
         let rows = ROWS.lines().filter(|line| !line.starts_with('#')).skip(1);
@@ -184,7 +179,7 @@ fn parse(row: &'static str) -> Option<(&'static str, KeepsState)> {
         name => Some(Sibling {
             name,
             variable,
-            same_if,
+            same_if: Some(same_if).filter(|it| !it.is_empty()),
             on_windows: on_windows?,
             is_swapped_on_windows: swapped == Some("swapped"),
         }),

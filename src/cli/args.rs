@@ -351,6 +351,9 @@ pub(super) struct BatchArgs {
     /// Reject a fix, or all undecided ones of a rule
     #[arg(long, value_name = "ID|RULE", value_delimiter = ',')]
     pub(super) reject: Vec<String>,
+    /// Confirm, for all fixes that rest on it, what `--list` names; kept in the configuration
+    #[arg(long, value_name = "CLAIM=NAME")]
+    pub(super) confirm: Vec<String>,
     /// Why, to be kept with the decision
     #[arg(long, value_name = "TEXT", requires = "reject")]
     pub(super) reason: Option<String>,

@@ -26,8 +26,8 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk, interrupt: &Interrupt) -> anyho
         .map(|(finding, _)| finding)
         .collect();
     let names = fingerprints(&session.package.files, &all);
-    let fixes = groups(&session.package.files, &session.analysis.findings);
-    let fixes = ids(&fixes);
+    let all_fixes = groups(&session.package.files, &session.analysis.findings);
+    let fixes = ids(&all_fixes);
     let mut named: Vec<Named<'_>> = with_silenced(&session)
         .zip(&names)
         .map(|((finding, silenced), fingerprint)| Named {
@@ -61,6 +61,7 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk, interrupt: &Interrupt) -> anyho
     }
     let shows_ids = args.output_format == OutputFormat::Full && !args.statistics;
     summarize(&session, &open, shows_ids, talk);
+    session.tell_of_word(&all_fixes, talk);
     if args.stats {
         write_results(session.stats().to_text().as_bytes())?;
     }

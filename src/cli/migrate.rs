@@ -50,7 +50,7 @@ pub(super) fn run(
     ));
     plan.tell_of_errors(talk);
     plan.tell_of_compat(talk);
-    plan.tell_of_questions(talk);
+    plan.session.tell_of_all_word(talk);
     let rest = plan.rest();
     rest.tell(talk);
     plan.session.report_coverage(talk);

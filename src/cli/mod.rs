@@ -28,6 +28,7 @@ mod talk;
 mod undo;
 mod vcs;
 mod verify;
+mod word;
 mod write;
 
 use std::ffi::OsString;

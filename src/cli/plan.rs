@@ -7,7 +7,7 @@ use super::session::Session;
 use super::talk::{Talk, counted};
 use crate::diff::FileChange;
 use crate::edit::{Conflict, EditSet, FixId};
-use crate::rule::{Finding, Outcome};
+use crate::rule::Finding;
 use crate::series::Part;
 
 /// The changes of a run, not yet written.
@@ -76,23 +76,6 @@ impl Plan {
         }
     }
 
-    /// Says what of older Pythons keeps several fixes waiting for one answer.
-    pub(super) fn tell_of_questions(&self, talk: &Talk) {
-        let analysis = &self.session.analysis;
-        for question in analysis.origins.questions() {
-            let asks = |finding: &&Finding| match &finding.outcome {
-                Outcome::Fix(fix) => fix.assumptions[..] == [question.clone()],
-                Outcome::Safe(_) | Outcome::Manual(_) => false,
-            };
-            let waiting = analysis.findings.iter().filter(asks).count();
-            if waiting > 1 {
-                talk.info(&format!(
-                    "{waiting} fixes ask for nothing but this: {question}"
-                ));
-            }
-        }
-    }
-
     /// Says what the printed patch holds, and where it applies.
     pub(super) fn summarize(&self, talk: &Talk) {
         if !self.changes.is_empty() {
@@ -104,7 +87,7 @@ impl Plan {
             self.tell_of_errors(talk);
             self.tell_of_compat(talk);
         }
-        self.tell_of_questions(talk);
+        self.session.tell_of_all_word(talk);
     }
 
     /// A function that leaves where it went on before does something else than it did.

@@ -86,6 +86,7 @@ impl Session {
         self.silenced = silence(&self.package, &self.settings, &mut analysis, talk);
         self.analysis = analysis;
         self.report_stopped(talk);
+        self.report_unused_word(talk);
         Ok(self)
     }
 

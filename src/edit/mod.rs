@@ -2,6 +2,7 @@
 
 mod align;
 mod apply;
+mod assumption;
 mod comments;
 mod compose;
 mod difference;
@@ -13,11 +14,13 @@ mod spacing;
 mod statement;
 
 pub use apply::{Applied, OffsetMap, apply};
+pub use assumption::{Assumption, keeps_no_pointer};
 pub use compose::{Composed, compose};
 pub use difference::difference;
 pub use layout::{BraceStyle, Head, IndentStep, Layout, Style};
 pub use set::{Conflict, EditSet, FixId};
 
+use crate::facts::{Confirmed, Fact};
 use crate::source::{ByteOffset, ByteSpan, FileId};
 
 /// One replacement in the original bytes of one file. Insertions have an empty span.
@@ -31,7 +34,7 @@ pub struct Edit {
     pub text: Vec<u8>,
 }
 
-/// How sure a fix is. Only ever lowered.
+/// How sure a fix is. Only ever lowered, but by [`Fix::settle`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Confidence {
     /// Correct as far as can be seen; a person must confirm the named assumptions.
@@ -64,7 +67,9 @@ pub struct Fix {
     /// How sure it is.
     pub confidence: Confidence,
     /// What a person must confirm; empty for [`Confidence::Safe`].
-    pub assumptions: Vec<String>,
+    pub assumptions: Vec<Assumption>,
+    /// What the project has confirmed: the fix is as sure as its word.
+    pub confirmed: Vec<Fact>,
     /// Helpers it relies on.
     pub needs: Vec<Need>,
     /// Whether a function leaves with an error that it swallowed before: a change of behaviour of
@@ -84,6 +89,7 @@ impl Fix {
             edits: Vec::new(),
             confidence: Confidence::Safe,
             assumptions: Vec::new(),
+            confirmed: Vec::new(),
             needs: Vec::new(),
             propagates: false,
             alternatives: Vec::new(),
@@ -91,11 +97,34 @@ impl Fix {
     }
 
     /// Lowers the fix to [`Confidence::Review`] and names what must be confirmed.
-    pub fn assume(&mut self, assumption: impl Into<String>) {
+    pub fn assume(&mut self, assumption: impl Into<Assumption>) {
         let assumption = assumption.into();
         self.confidence = Confidence::Review;
         if !self.assumptions.contains(&assumption) {
             self.assumptions.push(assumption);
+        }
+    }
+
+    /// Takes the project at its word: what it has confirmed is not asked any more, and with nothing
+    /// left to ask the fix is as safe as that word. Nothing else raises a fix.
+    pub fn settle(&mut self, by: &Confirmed) {
+        let is_settled = |assumption: &mut Assumption| {
+            let fact = assumption.fact();
+            fact.is_some_and(|fact| by.has(fact))
+        };
+        let settled: Vec<Assumption> = self.assumptions.extract_if(.., is_settled).collect();
+        if !settled.is_empty() && self.assumptions.is_empty() {
+            self.confidence = Confidence::Safe;
+        }
+        let facts = settled.iter().filter_map(Assumption::fact);
+        self.add_confirmed(facts.cloned());
+    }
+
+    fn add_confirmed(&mut self, facts: impl IntoIterator<Item = Fact>) {
+        for fact in facts {
+            if !self.confirmed.contains(&fact) {
+                self.confirmed.push(fact);
+            }
         }
     }
 
@@ -118,6 +147,7 @@ impl Fix {
         for assumption in &other.assumptions {
             self.assume(assumption.clone());
         }
+        self.add_confirmed(other.confirmed.iter().cloned());
         self.confidence = self.confidence.min(other.confidence);
         self.propagates |= other.propagates;
     }

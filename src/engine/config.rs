@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::facts::Functions;
+use crate::facts::{Confirmed, Functions};
 use crate::rule::{Errors, Rule, Selection, Selector};
 
 /// How older Pythons get the functions that fixes use.
@@ -51,6 +51,8 @@ pub struct Config {
     pub functions: Vec<String>,
     /// What is said of functions: it wins over what the files say, and over what their code shows.
     pub facts: Functions,
+    /// What the project has confirmed: fixes that rest on nothing else are safe.
+    pub confirmed: Confirmed,
     /// Whether every function is parsed for the coverage ledger, and not only those that a rule
     /// may have something to say of.
     pub full_coverage: bool,

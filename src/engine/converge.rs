@@ -242,16 +242,8 @@ fn joined(package: &Package, edits: &EditSet, one: &Fix, next: &Fix) -> Option<F
     let mut fix = one.clone();
     // They know nothing of the second.
     fix.alternatives.clear();
-    fix.confidence = one.confidence.min(next.confidence);
     fix.title = format!("{}; {}", one.title, next.title);
-    for assumption in &next.assumptions {
-        fix.assume(assumption.clone());
-    }
-    for need in &next.needs {
-        if !fix.needs.contains(need) {
-            fix.needs.push(need.clone());
-        }
-    }
+    fix.rest_on(next);
     let files: BTreeSet<FileId> = next.edits.iter().map(|edit| edit.file).collect();
     for file in files {
         let first: Vec<&Edit> = edits.edits(file).collect();

@@ -30,10 +30,14 @@ pub use prove::{Bytes, open_findings, prove};
 pub use readiness::{Counted, Open, OpenKind};
 pub use whereabouts::{FunctionLines, LineKind, Whereabouts, lines_of, whereabouts};
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashSet;
 
 use crate::build::BuildFile;
 use crate::capi::REPLACEMENTS;
+use crate::edit::Assumption;
+use crate::facts::Fact;
 
 use crate::package::{FileKind, Package};
 use crate::program::{CallIndex, Demand, Program};
@@ -58,6 +62,8 @@ pub struct Analysis {
     pub coverage: Coverage,
     /// The extension modules of the package, by file and name.
     pub modules: Vec<ModuleStatus>,
+    /// All that fixes ask for which can be confirmed once, or is confirmed, also of alternatives.
+    pub asked: BTreeSet<Fact>,
     /// How fixes fared in validation.
     pub validation: Validation,
     /// Files that fixes with [`crate::edit::Need`]s ask for, to be written with the first of
@@ -151,8 +157,10 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         bodies::enclosed::solve(package, config, cx, &mut findings);
         bodies::settled::solve(package, config, cx.program, &mut findings);
         let reload: &Reload<'_> = &|files, places, look| workspace.reload(files, places, look);
-        let mut validator = Validator::new(&workspace.files, cx.program, cx.summaries(), reload);
+        let mut validator = Validator::new(&workspace.files, cx.program, cx.summaries(), reload)
+            .with_confirmed(&config.confirmed);
         reported::solve((package, config), rules, cx, &mut validator, &mut findings);
+        let mut asked = asked(&findings);
         if !config.alternatives {
             forget_alternatives(&mut findings);
         }
@@ -169,7 +177,9 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
                 .into_iter()
                 .filter(|finding| is_written(package, finding)),
         );
+        asked.append(&mut self::asked(&findings));
         Analysis {
+            asked,
             validation,
             new_files,
             origins,
@@ -203,7 +213,9 @@ fn prove_alone(
         let (mut findings, _) = run(rules, cx, package, config);
         findings.retain(is_wanted);
         let reload: &Reload<'_> = &|files, places, look| workspace.reload(files, places, look);
-        Validator::new(&workspace.files, cx.program, cx.summaries(), reload).fixes(&mut findings);
+        Validator::new(&workspace.files, cx.program, cx.summaries(), reload)
+            .with_confirmed(&config.confirmed)
+            .fixes(&mut findings);
         findings
     })
 }
@@ -268,6 +280,17 @@ fn demand(workspace: &Workspace, rules: &[&Rule], config: &Config) -> (Demand, b
         Demand::Words(words.map(ToString::to_string).collect()),
         false,
     )
+}
+
+/// What the fixes of `findings`, and their alternatives, ask for that can be confirmed once.
+fn asked(findings: &[Finding]) -> BTreeSet<Fact> {
+    let fixes = findings.iter().filter_map(Finding::fix);
+    let forms = fixes.flat_map(|fix| std::iter::once(fix).chain(&fix.alternatives));
+    let facts = forms.flat_map(|fix| {
+        let open = fix.assumptions.iter().filter_map(Assumption::fact);
+        open.chain(&fix.confirmed)
+    });
+    facts.cloned().collect()
 }
 
 fn forget_alternatives(findings: &mut [Finding]) {

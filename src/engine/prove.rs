@@ -11,7 +11,7 @@ use crate::program::Demand;
 use crate::rule::{Finding, Outcome, Rule, suppressions};
 use crate::source::FileId;
 use crate::transforms;
-use crate::validate::{self, Doubt};
+use crate::validate::{self, Doubt, Reload};
 
 /// Files of a package with other bytes than the package has.
 pub type Bytes = BTreeMap<FileId, Vec<u8>>;
@@ -44,9 +44,8 @@ pub fn prove(package: &Package, config: &Config, before: &Bytes, after: &Bytes) 
             .extend(difference(id, files.get(id).bytes(), new));
     }
     let (edits, _) = EditSet::merge([(FixId(0), &change)]);
-    validate::prove(&files, &edits, &callees, &|files, places, look| {
-        workspace.reload(files, places, look);
-    })
+    let reload: &Reload<'_> = &|files, places, look| workspace.reload(files, places, look);
+    validate::prove(&files, &edits, &callees, &config.confirmed, reload)
 }
 
 /// What `rule` has to say of `package` with the files of `after`, but for what is proven safe or

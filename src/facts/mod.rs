@@ -9,11 +9,13 @@
 //! static long hits; /* ungil: guarded-by(lock) */
 //! ```
 
+mod claims;
 mod comment;
 mod declared;
 mod functions;
 mod guarded;
 
+pub use claims::{Claim, Confirmed, Fact, Subject};
 pub use comment::{MARK, covered_lines, directive, is_in_token};
 pub use declared::declared;
 pub use functions::{Functions, Reference, Stated};

@@ -7,6 +7,7 @@ mod lasting;
 mod load;
 mod members;
 mod mistaken;
+mod named;
 #[cfg(test)]
 pub(crate) mod testing;
 mod types;

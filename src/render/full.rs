@@ -42,8 +42,12 @@ fn footer<'a>(group: Group<'a>, outcome: &'a Outcome, id: Option<&str>) -> Group
     let id = id.map_or(String::new(), |id| format!(" {id}"));
     let help = Level::HELP.message(format!("{what}{id}: {}", fix.title));
     let group = group.element(help);
-    fix.assumptions.iter().fold(group, |group, assumption| {
-        group.element(Level::NOTE.message(format!("to confirm: {assumption}")))
+    let open = fix.assumptions.iter();
+    let open = open.map(|assumption| format!("to confirm: {assumption}"));
+    let confirmed = fix.confirmed.iter();
+    let confirmed = confirmed.map(|fact| format!("by your word in the configuration: {fact}"));
+    open.chain(confirmed).fold(group, |group, text| {
+        group.element(Level::NOTE.message(text))
     })
 }
 

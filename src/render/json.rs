@@ -114,7 +114,10 @@ enum JsonOutcome<'a> {
         /// What it does.
         title: &'a str,
         /// What a person must confirm; empty for a safe fix.
-        assumptions: &'a [String],
+        assumptions: Vec<String>,
+        /// What the project has confirmed in its configuration, and the fix rests on.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        confirmed: Vec<String>,
         /// All changes, by file and place.
         edits: Vec<JsonEdit<'a>>,
         /// Files that are not there yet and that the changes need.
@@ -229,7 +232,8 @@ fn outcome<'a>(results: Results<'_>, outcome: &'a Outcome, id: Option<&'a str>) 
                 Confidence::Review => JsonConfidence::Review,
             },
             title: &fix.title,
-            assumptions: &fix.assumptions,
+            assumptions: fix.assumptions.iter().map(ToString::to_string).collect(),
+            confirmed: fix.confirmed.iter().map(ToString::to_string).collect(),
             edits: fix.edits.iter().map(|edit| json_edit(view, edit)).collect(),
             new_files: new_files(results, fix),
         },

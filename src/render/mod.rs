@@ -181,10 +181,11 @@ fn whole_message(finding: &Finding) -> String {
     format!("{} [{}]", finding.message, what_to_do(&finding.outcome))
 }
 
-/// The end of a finding's line: `safe fix`, `review fix`, `manual: why`, `safe as is: why`.
+/// The end of a finding's line: `safe fix`, `safe fix by your word`, `review fix`, `manual: why`, `safe as is: why`.
 fn what_to_do(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Fix(fix) => match fix.confidence {
+            Confidence::Safe if !fix.confirmed.is_empty() => "safe fix by your word".to_owned(),
             Confidence::Safe => "safe fix".to_owned(),
             Confidence::Review => "review fix".to_owned(),
         },

@@ -10,7 +10,8 @@ use sha1::{Digest, Sha1};
 use super::clash::clashes;
 use super::decision::{GroupId, Mark};
 use super::items::Items;
-use crate::edit::{Confidence, Edit, Fix};
+use crate::edit::{Assumption, Confidence, Edit, Fix};
+use crate::facts::Fact;
 use crate::rule::{Finding, Outcome};
 use crate::source::{ByteSpan, FileId, FileSet};
 
@@ -61,16 +62,32 @@ impl<'a> Group<'a> {
 
     /// What must be confirmed for the findings that share the fix, beyond what the fix itself asks.
     #[must_use]
-    pub fn more_assumptions(&self) -> Vec<&'a str> {
+    pub fn more_assumptions(&self) -> Vec<&'a Assumption> {
         let mut more = Vec::new();
-        let others = self.also.iter().filter_map(|finding| fix_of(finding));
-        for assumption in others.flat_map(|fix| &fix.assumptions) {
-            let known = self.fix.assumptions.contains(assumption);
-            if !known && !more.contains(&assumption.as_str()) {
-                more.push(assumption.as_str());
+        for assumption in self.others().flat_map(|fix| &fix.assumptions) {
+            if !self.fix.assumptions.contains(assumption) && !more.contains(&assumption) {
+                more.push(assumption);
             }
         }
         more
+    }
+
+    /// All that must be confirmed.
+    #[must_use]
+    pub fn assumptions(&self) -> Vec<&'a Assumption> {
+        let own = self.fix.assumptions.iter();
+        own.chain(self.more_assumptions()).collect()
+    }
+
+    /// What the project has confirmed of it.
+    pub fn confirmed(&self) -> impl Iterator<Item = &'a Fact> {
+        let fixes = std::iter::once(self.fix).chain(self.others());
+        fixes.flat_map(|fix| &fix.confirmed)
+    }
+
+    /// The fixes of the other findings, which make the same changes.
+    fn others(&self) -> impl Iterator<Item = &'a Fix> {
+        self.also.iter().filter_map(|finding| fix_of(finding))
     }
 
     /// Whether its fix needs no confirmation.

@@ -13,6 +13,7 @@ mod group;
 mod items;
 mod ledger;
 mod navigate;
+mod questions;
 mod session;
 #[cfg(test)]
 mod testing;
@@ -25,4 +26,5 @@ pub use group::{Group, groups, slashed};
 pub use items::Items;
 pub use ledger::Ledger;
 pub use navigate::{Direction, NotFound};
+pub use questions::{questions, settled};
 pub use session::{Counts, Decided, Scope, Session};

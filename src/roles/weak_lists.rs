@@ -17,11 +17,14 @@
 //! };
 //! ```
 
+use std::path::Path;
+
 use rustc_hash::FxHashSet;
 
 use super::collect::values;
 use crate::ast::{ExprId, ExprKind, Function, Init, InitList, Name, Tree, Type, TypeKind};
 use crate::capi::PyVersion;
+use crate::facts::{Claim, Fact, Subject};
 use crate::program::{Body, ItemId, Program, ProgramItem, Types};
 
 /// The first Python that takes the list from a table of members.
@@ -31,13 +34,11 @@ const MEMBERS_SINCE: PyVersion = PyVersion::new(3, 9);
 pub const COUNT_IS_ZERO: &str = "the reference count of the object is 0 at the call: for an object that \
      lives, or lives again, it raises a SystemError";
 
-/// The same of the objects that the function `name` gets.
+/// The same of the objects that the function `name` of the file at `path` gets.
 #[must_use]
-pub fn has_list(name: &str, field: &str) -> String {
-    format!(
-        "each object that `{name}` gets is of a type with its list of weak references in `{field}`: \
-         for any other, the call raises a SystemError"
-    )
+pub fn has_list(path: &Path, name: &str, field: &str) -> Fact {
+    let function = Subject::in_file(path, name).with([field]);
+    Fact::new(Claim::HasWeakList, function)
 }
 
 /// Where the objects of a type have their list.

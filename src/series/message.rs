@@ -103,14 +103,14 @@ fn text(package: &Package, change: &Patch<'_>) -> String {
         out += &place(package, part);
     }
     out.push('\n');
-    let assumptions = assumptions(change);
-    if !assumptions.is_empty() {
-        out += "To confirm:\n";
-        for assumption in assumptions {
-            out += &format!("{}\n", wrapped(&assumption, "- ", "  "));
-        }
-        out.push('\n');
-    }
+    let fixes = || change.parts.iter().map(|part| part.fix);
+    let open = fixes().flat_map(|fix| &fix.assumptions);
+    out += &listed("To confirm:", open.map(ToString::to_string));
+    let confirmed = fixes().flat_map(|fix| &fix.confirmed);
+    out += &listed(
+        "As the project has confirmed:",
+        confirmed.map(ToString::to_string),
+    );
     out += &format!("{}\n\n", wrapped(proof(change), "", ""));
     for rule in rules {
         out += &format!("Ungil-Rule: {} {}\n", rule.code, rule.name);
@@ -133,10 +133,17 @@ fn place(package: &Package, part: &Part<'_>) -> String {
     format!("{}\n", wrapped(&text, "* ", "  "))
 }
 
-fn assumptions(change: &Patch<'_>) -> Vec<String> {
-    let all = change.parts.iter().flat_map(|part| &part.fix.assumptions);
+/// A title and each text once; empty without texts.
+fn listed(title: &str, texts: impl Iterator<Item = String>) -> String {
     let mut seen = BTreeSet::new();
-    all.filter(|text| seen.insert(*text)).cloned().collect()
+    let lines = texts.filter(|text| seen.insert(text.clone()));
+    let lines: String = lines
+        .map(|text| format!("{}\n", wrapped(&text, "- ", "  ")))
+        .collect();
+    match lines.is_empty() {
+        true => lines,
+        false => format!("{title}\n{lines}\n"),
+    }
 }
 
 fn proof(change: &Patch<'_>) -> &'static str {

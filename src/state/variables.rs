@@ -9,7 +9,7 @@ use super::roots::Path;
 use super::writes::{How, Target, Writers};
 use crate::ast::{ExprId, Function, LocalId, Name, Storage, TokenRange, Type, TypeKind};
 use crate::capi::is_atomic_type;
-use crate::facts::{GuardedBy, guards};
+use crate::facts::{GuardedBy, Subject, guards};
 use crate::program::{Body, ItemId, ProgramItem};
 use crate::rule::PackageCx;
 use crate::source::{ByteSpan, FileId};
@@ -37,6 +37,18 @@ pub struct Variable {
     pub is_locked: bool,
     /// Whether a comment names its lock.
     pub is_guarded: bool,
+}
+
+impl Variable {
+    /// The variable as a person can speak of it.
+    #[must_use]
+    pub fn subject(&self, cx: &PackageCx<'_>) -> Subject {
+        let subject = Subject::in_file(cx.file(self.place.0).path(), &self.name);
+        match self.local.and_then(|_| cx.function(self.item)) {
+            Some(function) => subject.of_function(&function.name),
+            None => subject,
+        }
+    }
 }
 
 /// A place that writes a variable.

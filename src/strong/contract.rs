@@ -23,6 +23,7 @@ use crate::ast::{ExprId, ExprKind};
 use crate::capi::{Absent, Form, OldErrors, PyVersion, REPLACEMENTS, Replacement};
 use crate::edit::{Edit, Fix};
 use crate::facts::Reference;
+use crate::facts::{Claim, Fact, Subject};
 use crate::rule::{CallSite, ItemId, Lookups, Outcome, PackageCx};
 
 /// The call of a function that is changed to return a new reference: its text stays.
@@ -381,7 +382,11 @@ impl Bundle {
             if let Some(assumption) = cx.other_callers(name) {
                 fix.assume(assumption);
             } else if cx.calls_to(name).is_empty() {
-                fix.assume(format!("nobody calls `{name}`, as nothing here does"));
+                let places = cx.definitions(name).map(|(item, _)| cx.item(item).place.0);
+                for file in places.collect::<BTreeSet<_>>() {
+                    let function = Subject::in_file(cx.file(file).path(), name);
+                    fix.assume(Fact::new(Claim::NotCalled, function));
+                }
             }
             for (item, _) in cx.definitions(name) {
                 fix.edits.extend(told::edits(cx, item));

@@ -14,6 +14,8 @@ use super::plan::Planned;
 use crate::ast::ExprId;
 use crate::capi::Absent;
 use crate::cfg::{Cfg, Point, Source, reaches};
+use crate::edit::Assumption;
+use crate::facts::{Claim, Fact};
 use crate::rule::Asks;
 
 impl Draft<'_, '_> {
@@ -44,19 +46,42 @@ impl Draft<'_, '_> {
                 Asks::WeakReferences => "it asks for weak references",
                 Asks::Destroyed => "it reads what a destructor writes",
             };
-            self.fix.assume(format!(
-                "`{function}()`, which may take `{name}` out of its container while it is held here, \
-                 does not need it to be dead: {how}"
-            ));
+            let text = || {
+                format!(
+                    "`{function}()`, which may take `{name}` out of its container while it is held \
+                     here, does not need it to be dead: {how}"
+                )
+            };
+            let assumption = self.claim(Claim::LetsLive, function, Some(how), text);
+            self.fix.assume(assumption);
         }
         let mut lookups = planned.home.lookups.iter();
         let is_target = lookups.any(|it| jumped_back(scene.tree, scene.cfg, it.call).is_some());
         let jumping = names.flatten().find(|name| lifetimes.may_jump(name));
         if let Some(function) = jumping.filter(|_| !is_target) {
-            self.fix.assume(format!(
-                "`{function}()` does not leave by `longjmp` while the function owns `{name}`, which \
-                 would not be released"
-            ));
+            let text = || {
+                format!(
+                    "`{function}()` does not leave by `longjmp` while the function owns `{name}`, \
+                     which would not be released"
+                )
+            };
+            let assumption = self.claim(Claim::NoLongjmp, function, None, text);
+            self.fix.assume(assumption);
+        }
+    }
+
+    /// The claim about all calls of `function`; `text` is about this call alone, if they differ.
+    fn claim(
+        &self,
+        claim: Claim,
+        function: &str,
+        with: Option<&str>,
+        text: impl Fn() -> String,
+    ) -> Assumption {
+        let program = self.scene.cx.program;
+        match program.named_function(program.item(self.scene.item), function) {
+            Some(function) => Fact::new(claim, function.with(with)).into(),
+            None => text().into(),
         }
     }
 

@@ -20,7 +20,8 @@ use crate::ast::{
 use crate::calls::counts_asked;
 use crate::capi::Returns;
 use crate::cfg::{Cfg, Point, reaches};
-use crate::edit::Fix;
+use crate::edit::{Assumption, Fix};
+use crate::facts::{Claim, Fact};
 use size::Size;
 
 /// The fix that makes `read`, a `PySequence_Fast_GET_ITEM` or `PySequence_Fast_ITEMS`, read from a
@@ -57,11 +58,21 @@ pub(super) fn fix(scene: &Scene<'_>, read: ExprId) -> Option<Fix> {
         ));
     }
     if let Some(name) = changer(scene, local, &made) {
-        fix.assume(format!(
-            "`{name}` does not change the list while its items are read: a copy does not show that"
-        ));
+        fix.assume(keeps_lists(scene, &name));
     }
     Some(fix)
+}
+
+/// Of a function with a name of its own this is one question for all lists.
+fn keeps_lists(scene: &Scene<'_>, name: &str) -> Assumption {
+    let program = scene.cx.program;
+    match program.named_function(program.item(scene.item), name) {
+        Some(function) => Fact::new(Claim::KeepsLists, function).into(),
+        None => format!(
+            "`{name}` does not change the list while its items are read: a copy does not show that"
+        )
+        .into(),
+    }
 }
 
 /// Copies the argument of `call`, a `PySequence_Fast`, if it is a list.

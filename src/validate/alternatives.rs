@@ -20,7 +20,8 @@ impl Validator<'_> {
             drop_entangled(findings, nth);
             for least in [Confidence::Safe, Confidence::Review] {
                 for (at, failure) in self.round(&trial(findings, nth), least) {
-                    settle(&mut findings[at], nth, failure);
+                    demote(&mut findings[at], nth, failure);
+                    self.settle(&mut findings[at]);
                 }
             }
         }
@@ -80,7 +81,7 @@ fn meet(one: &Fix, other: &Fix) -> bool {
     })
 }
 
-fn settle(finding: &mut Finding, nth: usize, failure: Failure) {
+fn demote(finding: &mut Finding, nth: usize, failure: Failure) {
     match failure {
         Failure::Wrong(_) => remove(finding, nth),
         Failure::Unknown(reason) => {

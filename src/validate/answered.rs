@@ -49,7 +49,7 @@ pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure
         "what `{function}` does where `{variable}` is `NULL` need not be done where the item is not \
          there any more"
     );
-    Some((None, Failure::Unknown(claim)))
+    Some((None, Failure::Unknown(claim.into())))
 }
 
 /// Whether the function comes to `test` by `exit` only, and with what the variable held there.

@@ -1,6 +1,7 @@
 //! A function of the result, and what it was before.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::original::Original;
 use super::proof::{beside, borrowed_seeds, changed_span, is_inserted, original_span, span_of};
@@ -23,6 +24,12 @@ pub(super) struct Changed<'a> {
 }
 
 impl<'a> Changed<'a> {
+    /// The path of its file.
+    pub(super) fn path(&self) -> &'a Path {
+        let (file, _) = self.item.place;
+        self.original.program.files.get(file).path()
+    }
+
     /// What it was, in each configuration.
     pub(super) fn befores(
         &self,

@@ -48,7 +48,7 @@ pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure
         "no item is gone while the exception of an earlier `{name}` is pending: that one would be \
          dropped"
     );
-    Some((None, Failure::Unknown(reason)))
+    Some((None, Failure::Unknown(reason.into())))
 }
 
 /// The calls that may raise and give something that tells of it.

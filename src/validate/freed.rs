@@ -40,7 +40,7 @@ pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure
     let name = tree.called(free).unwrap_or("a slot");
     let claim =
         format!("in `{function}`, `{name}` does not free the memory of `{variable}` itself");
-    Some((None, Failure::Unknown(claim)))
+    Some((None, Failure::Unknown(claim.into())))
 }
 
 /// Whether the function comes from one call to another, and `local` holds the same.

@@ -48,7 +48,7 @@ pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure
         };
         let reason = format!("in `{}`, {waits} waits for the lock {why}", function.name);
         let place = beside(changed.applied, at);
-        Some((Some(place), Failure::Unknown(reason)))
+        Some((Some(place), Failure::Unknown(reason.into())))
     })
 }
 

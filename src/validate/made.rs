@@ -44,7 +44,7 @@ pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure
         let call = changed.call_of(&made[0]);
         let reason = "the function has too many paths to prove that each reference is released \
                       exactly once";
-        return Some((call, Failure::Unknown(reason.to_owned())));
+        return Some((call, Failure::Unknown(reason.into())));
     };
     let mut wrong = troubles.iter().filter(|it| !it.problem.is_doubt());
     let wrong = wrong.find(|trouble| !is_known(trouble))?;

@@ -49,7 +49,8 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use crate::edit::{Applied, Confidence, EditSet, Fix, FixId, apply};
+use crate::edit::{Applied, Assumption, Confidence, EditSet, Fix, FixId, apply};
+use crate::facts::Confirmed;
 use crate::ownership::summary::Summaries;
 use crate::program::{Places, Program};
 use crate::rule::{Finding, Outcome};
@@ -73,9 +74,11 @@ pub struct Validation {
 pub(crate) enum Failure {
     /// It is wrong: what is wrong with it.
     Wrong(String),
-    /// It cannot be told.
-    Unknown(String),
+    /// It cannot be told: what would have to be confirmed.
+    Unknown(Assumption),
 }
+
+static NOTHING: Confirmed = Confirmed::NONE;
 
 /// Most rounds of leaving out what failed and proving the rest again.
 const MAX_ROUNDS: usize = 6;
@@ -90,6 +93,7 @@ pub struct Validator<'a> {
     original: Original<'a>,
     reload: &'a Reload<'a>,
     proven: Proven<'a>,
+    confirmed: &'a Confirmed,
 }
 
 impl<'a> Validator<'a> {
@@ -107,12 +111,23 @@ impl<'a> Validator<'a> {
             original: Original::new(original, callees),
             reload,
             proven: Proven::new(original),
+            confirmed: &NOTHING,
         }
+    }
+
+    /// The same, with what the project has confirmed: it needs no proof, and fixes that ask for
+    /// nothing else are safe.
+    #[must_use]
+    pub fn with_confirmed(self, confirmed: &'a Confirmed) -> Self {
+        Self { confirmed, ..self }
     }
 
     /// Validates all fixes among `findings`: first the safe ones by themselves, as they can be
     /// applied without the others, then all together.
     pub fn fixes(&mut self, findings: &mut [Finding]) -> Validation {
+        for finding in &mut *findings {
+            self.settle(finding);
+        }
         let before = findings.iter().filter_map(Finding::fix).count();
         let mut demoted = 0;
         let mut all_hold = false;
@@ -131,12 +146,23 @@ impl<'a> Validator<'a> {
                 demoted += failures.len();
                 for (index, failure) in failures {
                     demote(&mut findings[index], failure);
+                    self.settle(&mut findings[index]);
                 }
             }
         }
         Validation {
             validated: before - demoted.min(before),
             demoted,
+        }
+    }
+
+    /// Takes the project at its word in a fix and its alternatives.
+    fn settle(&self, finding: &mut Finding) {
+        if let Outcome::Fix(fix) = &mut finding.outcome {
+            fix.settle(self.confirmed);
+            for other in &mut fix.alternatives {
+                other.settle(self.confirmed);
+            }
         }
     }
 
@@ -255,12 +281,13 @@ pub struct Doubt {
 }
 
 /// Proves a change of `files`, whoever made it, with the same means as the fixes of the rules.
-/// `callees` is what the functions of the package do with their arguments. The doubts are in the
-/// order of their places.
+/// `callees` is what the functions of the package do with their arguments; what is `confirmed` needs
+/// no proof. The doubts are in the order of their places.
 pub fn prove(
     files: &FileSet,
     edits: &EditSet,
     callees: &Summaries,
+    confirmed: &Confirmed,
     reload: &Reload<'_>,
 ) -> Vec<Doubt> {
     let spans = |file| edits.edits(file).map(|edit| edit.span).collect();
@@ -276,10 +303,15 @@ pub fn prove(
         };
         failures = failures_of(&change, &original, reload);
     });
+    let is_settled = |failed: &Failed| match &failed.failure {
+        Failure::Wrong(_) => false,
+        Failure::Unknown(claim) => claim.fact().is_some_and(|fact| confirmed.has(fact)),
+    };
+    failures.retain(|failed| !is_settled(failed));
     let doubt = |failed: Failed| {
         let (wrong, reason) = match failed.failure {
             Failure::Wrong(reason) => (true, reason),
-            Failure::Unknown(reason) => (false, reason),
+            Failure::Unknown(reason) => (false, reason.to_string()),
         };
         Doubt {
             file: failed.file,
@@ -320,9 +352,13 @@ fn places(change: &Change<'_>) -> Places {
     places
 }
 
-/// Whether the fix already names what cannot be told of its result.
+/// Whether the fix already names what cannot be told of its result, or the project has confirmed it.
 fn is_known(fix: &Fix, failure: &Failure) -> bool {
-    matches!(failure, Failure::Unknown(reason) if fix.assumptions.contains(reason))
+    let Failure::Unknown(reason) = failure else {
+        return false;
+    };
+    let is_confirmed = || reason.fact().is_some_and(|it| fix.confirmed.contains(it));
+    fix.assumptions.contains(reason) || is_confirmed()
 }
 
 /// Whether any edit of `fix` lies in `span` of the original `file`.

@@ -168,7 +168,7 @@ fn unreleased(changed: Changed<'_>) -> Vec<(Option<ByteSpan>, Failure)> {
     let Report::Complete(troubles) = follow(function, &seeds, original.callees, &counts) else {
         let reason = "the function has too many paths to prove that each reference is released \
                       exactly once";
-        return vec![(None, Failure::Unknown(reason.to_owned()))];
+        return vec![(None, Failure::Unknown(reason.into()))];
     };
     if troubles.is_empty() {
         return Vec::new();
@@ -192,7 +192,7 @@ fn unreleased(changed: Changed<'_>) -> Vec<(Option<ByteSpan>, Failure)> {
             reason += &format!(", as it was before (line {line})");
         }
         let call = changed.call_of(&seeds[trouble.seed]);
-        (call, Failure::Unknown(reason))
+        (call, Failure::Unknown(reason.into()))
     });
     doubts.collect()
 }

@@ -18,6 +18,7 @@ use crate::capi::{self, Lends, Sibling};
 use crate::cfg::{
     Base, Callee, Cfg, Instr, InstrKind, Op, Operand, Place, Point, TempId, Terminator, reaches,
 };
+use crate::edit::keeps_no_pointer;
 use crate::source::ByteSpan;
 
 /// What is not proven of such calls, each with the call in the original.
@@ -39,7 +40,7 @@ pub(super) fn failures(changed: Changed<'_>) -> Vec<(Option<ByteSpan>, Failure)>
     for it in &new {
         let failure = match it.sibling.lends() {
             Lends::Place => it.sequence(&changed, &graph),
-            Lends::Result => it.result(&graph, changed.function),
+            Lends::Result => it.result(&graph, &changed),
         };
         let failure = it.variable(&changed, &graph).or(failure);
         failures.extend(failure.map(|failure| (changed.place_of(it.call), failure)));
@@ -140,7 +141,8 @@ impl New<'_> {
     }
 
     /// Where the result goes.
-    fn result(&self, graph: &Cfg, function: &Function) -> Option<Failure> {
+    fn result(&self, graph: &Cfg, changed: &Changed<'_>) -> Option<Failure> {
+        let function = changed.function;
         let mut known = Lent::default();
         while graph.steps().fold(false, |grows, (_, instr)| {
             known.follow(instr, self) || grows
@@ -163,7 +165,7 @@ impl New<'_> {
         if is_returned || steps().any(leaves) || known.locals.iter().any(is_static) {
             return Some(self.wrong(function, "a result leaves the function"));
         }
-        steps().find_map(|instr| known.may_be_kept(instr, self))
+        steps().find_map(|instr| known.may_be_kept(instr, self, changed))
     }
 }
 
@@ -243,7 +245,7 @@ impl Lent {
     }
 
     /// What a call of another function may do with it.
-    fn may_be_kept(&self, instr: &Instr, new: &New<'_>) -> Option<Failure> {
+    fn may_be_kept(&self, instr: &Instr, new: &New<'_>, changed: &Changed<'_>) -> Option<Failure> {
         let InstrKind::Call { callee, args, .. } = &instr.kind else {
             return None;
         };
@@ -255,6 +257,7 @@ impl Lent {
             row.is_some() && !capi::keeps_pointer(name, at)
         };
         let kept = given.any(|(at, _)| !is_left(at));
-        kept.then(|| Failure::Unknown(capi::does_not_keep(name)))
+        let function = || changed.original.program.named_function(changed.item, name);
+        kept.then(|| Failure::Unknown(keeps_no_pointer(name, function())))
     }
 }

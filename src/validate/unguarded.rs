@@ -110,10 +110,11 @@ impl Before<'_> {
         };
         let mut failures = Vec::new();
         if !self.has_list(changed.original, call, field) {
-            failures.push(Failure::Unknown(has_list(&self.function.name, field)));
+            let claim = has_list(changed.path(), &self.function.name, field);
+            failures.push(Failure::Unknown(claim.into()));
         }
         if !leaves_count(changed, now) {
-            failures.push(Failure::Unknown(COUNT_IS_ZERO.to_owned()));
+            failures.push(Failure::Unknown(COUNT_IS_ZERO.into()));
         }
         failures
     }

@@ -150,7 +150,7 @@ impl Change<'_> {
                         "`{}` has too many paths to prove that `{name}` is counted as before {}",
                         new.1.name,
                         self.side(old, olds)
-                    )),
+                    ).into()),
                 };
                 failures.push(self.failed(new, at, failure));
             }
@@ -186,15 +186,18 @@ impl Change<'_> {
         let borrowed = borrowed_seeds(old.1, self.handing);
         let owned = seeds(new.0, new.1, self.applied, self.handing);
         let (Some(before), Some(after)) = (ends(old, &borrowed), ends(new, &owned)) else {
-            return Some(Failure::Unknown(format!(
-                "`{function}` has too many paths to prove that `{name}` is counted as before"
-            )));
+            return Some(Failure::Unknown(
+                format!(
+                    "`{function}` has too many paths to prove that `{name}` is counted as before"
+                )
+                .into(),
+            ));
         };
         if before.count_matters() {
             return Some(Failure::Unknown(format!(
                 "in `{function}`, the reference to `{name}` is one more than code that looks at \
                  the reference count expects"
-            )));
+            ).into()));
         }
         let reason = || format!("in `{function}`, `{name}` is not counted as before");
         (!before.has_counts_of(&after)).then(|| Failure::Wrong(reason()))
@@ -213,7 +216,7 @@ impl Change<'_> {
             "`{name}` is counted as before in each configuration of `{}`",
             function.name
         );
-        Some(self.failed(new, at, Failure::Unknown(reason)))
+        Some(self.failed(new, at, Failure::Unknown(reason.into())))
     }
 
     /// Where a configuration is compiled that another one is not, for messages.

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod alternatives;
+mod confirmed;
 mod edit;
 mod many;
 mod repository;

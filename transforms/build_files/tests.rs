@@ -102,7 +102,10 @@ fn tell(files: &FileSet, finding: &Finding) -> String {
     let text = file.text(finding.span);
     let (how, what) = match &finding.outcome {
         Outcome::Fix(fix) if fix.assumptions.is_empty() => ("safe", fix.title.clone()),
-        Outcome::Fix(fix) => ("review", fix.assumptions.join("; ")),
+        Outcome::Fix(fix) => {
+            let asked = fix.assumptions.iter().map(ToString::to_string);
+            ("review", asked.collect::<Vec<_>>().join("; "))
+        }
         Outcome::Safe(reason) => ("fine", reason.clone()),
         Outcome::Manual(advice) => ("manual", advice.clone()),
     };

@@ -5,6 +5,7 @@ use super::is_used_elsewhere;
 use super::site::{Site, runs_python};
 use crate::ast::{ExprId, ExprKind};
 use crate::edit::{Edit, Fix, Layout, Need};
+use crate::facts::{Claim, Fact};
 use crate::rule::PackageCx;
 use crate::source::ByteSpan;
 use crate::state::Variable;
@@ -52,10 +53,7 @@ pub(super) fn assume_filled(
     fix: &mut Fix,
 ) {
     if is_used_elsewhere(cx, variable) || site.is_read_before(variable) {
-        fix.assume(format!(
-            "where `{}` is read without the mutex, it was filled before",
-            variable.name
-        ));
+        fix.assume(Fact::new(Claim::FilledBefore, variable.subject(cx)));
     }
 }
 

@@ -6,6 +6,7 @@ use super::object_acquire::Acquire;
 use super::object_body::{FieldUsers, unfit};
 use crate::declare_rule;
 use crate::edit::{Confidence, Fix, Need};
+use crate::facts::{Claim, Fact, Subject};
 use crate::rule::{Finding, ItemId, Note, Outcome, PackageCx};
 use crate::source::{ByteSpan, FileId};
 use crate::state::{Method, ObjectState, object_states};
@@ -230,18 +231,6 @@ fn twin<'s>(cx: &PackageCx<'_>, state: &ObjectState, all: &'s [ObjectState]) -> 
     Some(&twin.type_name)
 }
 
-/// What a person has to confirm of those that use the fields as well.
-fn with_others(users: &BTreeSet<String>) -> String {
-    match users.is_empty() {
-        true => "calls of these methods on one object may wait for each other".to_owned(),
-        false => format!(
-            "{} {} these fields too, without the lock of the object",
-            listed(users.iter().map(String::as_str)),
-            if users.len() == 1 { "uses" } else { "use" }
-        ),
-    }
-}
-
 /// Splits all methods of the type that can be split.
 fn fix(
     cx: &PackageCx<'_>,
@@ -298,7 +287,10 @@ fn fix(
     let sections: BTreeSet<(FileId, &'static str)> = sections.collect();
     let section = |(file, function)| Need::Compat { file, function };
     fix.needs.extend(sections.into_iter().map(section));
-    fix.assume(with_others(&users.others(cx, state)));
+    let (file, _) = cx.item(state.methods[0].item).place;
+    let own = Subject::in_file(cx.file(file).path(), &state.type_name);
+    let own = own.with(users.others(cx, state));
+    fix.assume(Fact::new(Claim::MethodsMayWait, own));
     for acquire in acquired {
         fix.assume(acquire.assumption());
     }

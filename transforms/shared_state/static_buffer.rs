@@ -5,6 +5,7 @@ use crate::ast::{ExprKind, StmtId, StmtKind, Storage, walk_stmt};
 use crate::ast::{Name, Tree, TypeKind, Visitor};
 use crate::declare_rule;
 use crate::edit::{Confidence, Fix};
+use crate::facts::{Claim, Fact, Subject};
 use crate::rule::{Finding, Outcome, PackageCx};
 use crate::source::{ByteSpan, FileId};
 use crate::state::{Kind, Variable, inventory};
@@ -83,11 +84,8 @@ fn fix(cx: &PackageCx<'_>, variable: &Variable) -> Result<Fix, &'static str> {
     let (file, at) = storage_class(cx, variable).ok_or("its declaration comes from a macro")?;
     let mut fix = Fix::safe(format!("give each thread its own `{}`", variable.name));
     fix.insert(file, at.end(), " _Thread_local");
-    fix.assume("the compiler knows `_Thread_local` of C11");
-    fix.assume(format!(
-        "no pointer into `{}` is handed to another thread",
-        variable.name
-    ));
+    fix.assume(Fact::new(Claim::HasThreadLocal, Subject::project()));
+    fix.assume(Fact::new(Claim::StaysInThread, variable.subject(cx)));
     Ok(fix)
 }
 

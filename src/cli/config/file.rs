@@ -11,11 +11,11 @@ use toml::de::{DeTable, DeValue};
 
 use crate::capi::PyVersion;
 use crate::engine::Compat;
-use crate::facts::{Functions, Reference, Stated};
+use crate::facts::{Claim, Confirmed, Functions, Reference, Stated};
 use crate::rule::Errors;
 
 /// The keys of [`FileSettings`], for the search and the suggestion.
-pub(super) const KEYS: [&str; 16] = [
+pub(super) const KEYS: [&str; 17] = [
     "select",
     "ignore",
     "exclude",
@@ -32,6 +32,7 @@ pub(super) const KEYS: [&str; 16] = [
     "per-file-ignores",
     "functions",
     "thread-safe",
+    "confirmed",
 ];
 
 /// The keys of [`FunctionFacts`].
@@ -60,6 +61,8 @@ pub(super) struct FileSettings {
     pub(super) functions: BTreeMap<String, FunctionFacts>,
     /// Functions of libraries that threads may call at once: names, or `prefix_*`.
     pub(super) thread_safe: Vec<String>,
+    /// What the project has confirmed, by claim: the subjects.
+    pub(super) confirmed: BTreeMap<String, Vec<String>>,
     /// The line of each key, from 1.
     #[serde(skip)]
     pub(super) lines: BTreeMap<String, usize>,
@@ -76,6 +79,16 @@ impl FileSettings {
             facts.add_thread_safe(name);
         }
         facts
+    }
+
+    /// What the project has confirmed.
+    pub(super) fn confirmed(&self) -> Confirmed {
+        let mut confirmed = Confirmed::default();
+        for (key, subjects) in &self.confirmed {
+            let claim = Claim::of_key(key).expect("`read` refuses other keys");
+            subjects.iter().for_each(|it| confirmed.add(claim, it));
+        }
+        confirmed
     }
 }
 
@@ -144,6 +157,9 @@ pub(super) fn read(path: &Path) -> anyhow::Result<FileSettings> {
             check(facts, &FUNCTION_KEYS)?;
         }
     }
+    if let Some(confirmed) = subtable(table, &["confirmed"]) {
+        check(confirmed, &Claim::ALL.map(Claim::key))?;
+    }
     let settings = if shared {
         toml::from_str::<PyProject>(&text).map(|project| project.tool.ungil)
     } else {
@@ -191,7 +207,7 @@ fn suggestion(key: &str, keys: &[&str]) -> String {
 mod tests {
     use std::fs;
 
-    use super::{FileSettings, KEYS, read};
+    use super::{Claim, FileSettings, KEYS, read};
     use crate::capi::PyVersion;
     use crate::facts::Reference;
 
@@ -274,6 +290,15 @@ mod tests {
             let read = settings("ungil.toml", &format!("{key} = {{ a = 1, b = 2 }}\n"));
             assert!(read.is_err(), "{key}");
         }
+    }
+
+    #[test]
+    fn every_claim_is_documented() {
+        let page = include_str!("../../../docs/facts.md");
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
+        let keys = rows.filter_map(|row| row.split('`').next());
+        let known = Claim::ALL.map(Claim::key);
+        assert_eq!(keys.collect::<Vec<_>>(), known);
     }
 
     #[test]

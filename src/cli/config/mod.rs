@@ -1,5 +1,6 @@
 //! `ungil.toml` and `[tool.ungil]`, and how flags win over them.
 
+mod confirm;
 mod file;
 mod show;
 
@@ -27,6 +28,7 @@ pub(super) struct Settings {
     pub(super) min_python: Option<PyVersion>,
     pub(super) unsafe_fixes: bool,
     pub(super) strict: bool,
+    is_isolated: bool,
     /// The configuration file that was read.
     pub(super) file: Option<PathBuf>,
     /// What it says.
@@ -82,6 +84,7 @@ impl Settings {
             build_files: args.build_files || settings.build_files,
             functions: args.function.clone(),
             facts: settings.facts(),
+            confirmed: settings.confirmed(),
             full_coverage: args.stats_file.is_some() || args.strict || settings.strict,
             alternatives: false,
         };
@@ -91,6 +94,7 @@ impl Settings {
             min_python: args.min_python.or(settings.min_python),
             unsafe_fixes: args.unsafe_fixes || settings.unsafe_fixes,
             strict: args.strict || settings.strict,
+            is_isolated: args.isolated,
             per_file: per_file(beside, &settings).with_context(in_file)?,
             in_file: settings,
             file,

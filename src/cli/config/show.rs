@@ -1,5 +1,6 @@
 //! `ungil config`: what is in force, and where it comes from.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use toml::Value;
@@ -26,7 +27,7 @@ pub(in crate::cli) fn run(args: &AnalysisArgs, talk: &Talk) -> anyhow::Result<St
 }
 
 /// Keys with a table of their own.
-const TABLES: [&str; 2] = ["per-file-ignores", "functions"];
+const TABLES: [&str; 3] = ["per-file-ignores", "functions", "confirmed"];
 
 struct Shown<'a> {
     flags: &'a OptionArgs,
@@ -46,17 +47,29 @@ impl Shown<'_> {
             let (value, flag) = self.value(key);
             let _ = writeln!(out, "{key} = {value}  # {}", self.origin(key, flag));
         }
-        let per_file = &self.settings.in_file.per_file_ignores;
-        if !per_file.is_empty() {
-            let origin = self.origin("per-file-ignores", None);
-            let _ = writeln!(out, "\n[per-file-ignores]  # {origin}");
-            for (glob, rules) in per_file {
-                let (glob, rules) = (Value::from(glob.as_str()), list(rules));
-                let _ = writeln!(out, "{glob} = {rules}");
-            }
-        }
+        let file = &self.settings.in_file;
+        self.lists("per-file-ignores", &file.per_file_ignores, &mut out);
         self.functions(&mut out);
+        self.lists("confirmed", &file.confirmed, &mut out);
         out
+    }
+
+    fn lists(&self, table: &str, lists: &BTreeMap<String, Vec<String>>, out: &mut String) {
+        if lists.is_empty() {
+            return;
+        }
+        let origin = self.origin(table, None);
+        let _ = writeln!(out, "\n[{table}]  # {origin}");
+        for (key, texts) in lists {
+            let is_bare = key
+                .bytes()
+                .all(|it| it == b'-' || it == b'_' || it.is_ascii_alphanumeric());
+            let key = match is_bare {
+                true => key.clone(),
+                false => Value::from(key.as_str()).to_string(),
+            };
+            let _ = writeln!(out, "{key} = {}", list(texts));
+        }
     }
 
     fn functions(&self, out: &mut String) {

@@ -9,20 +9,23 @@ use super::why::described;
 use crate::cli::Status;
 use crate::cli::args::{AnswerFormat, BatchArgs};
 use crate::cli::talk::{self, write_results};
+use crate::cli::word::{how, rests};
 use crate::edit::{Confidence, Fix};
+use crate::facts::Fact;
 use crate::review::{Decided, Decision, Group, GroupId, Mark, slashed};
 use crate::rule::{Finding, Rule};
 
 impl BatchArgs {
     /// Whether anything is to be done without asking.
     pub(super) fn is_asked_for(&self) -> bool {
-        let lists = [&self.show, &self.accept, &self.reject];
+        let lists = [&self.show, &self.accept, &self.reject, &self.confirm];
         self.list || self.write || lists.iter().any(|list| !list.is_empty())
     }
 
     /// Whether nothing is decided or written.
     pub(super) fn only_shows(&self) -> bool {
-        self.is_asked_for() && !self.write && self.accept.is_empty() && self.reject.is_empty()
+        let lists = [&self.accept, &self.reject, &self.confirm];
+        self.is_asked_for() && !self.write && lists.iter().all(|list| list.is_empty())
     }
 }
 
@@ -31,6 +34,8 @@ impl BatchArgs {
 pub(super) enum Problem {
     #[error("no fix and no rule is called `{0}`; `ungil review --list` shows all fixes")]
     Unknown(String),
+    #[error("no fix asks for `{0}`; `ungil review --list` shows what can be confirmed")]
+    NotAsked(String),
     #[error("{0} has no alternative {1}; `--show {0}` names those it has")]
     NoAlternative(GroupId, usize),
     #[error("{0} changes the same text as the accepted {1}; reject that one first")]
@@ -47,8 +52,18 @@ struct Answer<'a> {
     rejected: usize,
     open: usize,
     fixes: Vec<Shown<'a>>,
+    /// What can be confirmed for all fixes that rest on it.
+    questions: Vec<Asked<'a>>,
     /// Decisions about fixes that are gone because the code has changed.
     stale: Vec<Stale<'a>>,
+}
+
+#[derive(Serialize)]
+struct Asked<'a> {
+    /// For `--confirm`.
+    confirm: String,
+    text: String,
+    fixes: Vec<&'a GroupId>,
 }
 
 #[derive(Serialize)]
@@ -73,6 +88,8 @@ struct Shown<'a> {
     also: Vec<Also<'a>>,
     title: String,
     assumptions: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    confirmed: Vec<String>,
     clashes: Vec<&'a GroupId>,
     /// All forms of the fix, if there is more than one; the first is the default.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -99,7 +116,20 @@ struct Alternative<'a> {
     number: usize,
     level: &'static str,
     title: &'a str,
-    assumptions: &'a [String],
+    assumptions: Vec<String>,
+}
+
+/// What is to be confirmed.
+///
+/// # Errors
+/// If no fix asks for it.
+pub(super) fn facts(desk: &Desk<'_>, args: &BatchArgs) -> Result<Vec<Fact>, Problem> {
+    let fact = |key: &String| {
+        let mut asked = desk.questions.keys();
+        let found = asked.find(|fact| fact.key() == *key).cloned();
+        found.ok_or_else(|| Problem::NotAsked(key.clone()))
+    };
+    args.confirm.iter().map(fact).collect()
 }
 
 /// Takes the decisions of the command line.
@@ -227,6 +257,9 @@ fn text(desk: &Desk<'_>, args: &BatchArgs, shown: &[usize], written: usize) -> S
             out += &body(desk, group);
         }
     }
+    for (fact, on) in desk.questions.iter().filter(|_| args.list) {
+        out += &format!("{}\n  {}\n", rests(fact, on.len()), how(fact));
+    }
     for (mark, decision) in desk.stale.iter().filter(|_| args.list) {
         let decision = described(decision);
         out += &format!(
@@ -254,6 +287,7 @@ fn json(desk: &Desk<'_>, args: &BatchArgs, shown: &[usize], written: usize) -> S
         rejected: counts.rejected,
         open: counts.open,
         fixes: shown.iter().map(fix).collect(),
+        questions: desk.questions.iter().map(|it| asked(desk, it)).collect(),
         stale: desk
             .stale
             .iter()
@@ -265,6 +299,15 @@ fn json(desk: &Desk<'_>, args: &BatchArgs, shown: &[usize], written: usize) -> S
     };
     let text = serde_json::to_string_pretty(&answer).expect("strings and numbers always serialise");
     text + "\n"
+}
+
+fn asked<'a>(desk: &'a Desk<'_>, (fact, on): (&Fact, &Vec<usize>)) -> Asked<'a> {
+    let ids = on.iter().map(|&at| &desk.session.groups()[at].id);
+    Asked {
+        confirm: fact.key(),
+        text: fact.to_string(),
+        fixes: ids.collect(),
+    }
 }
 
 fn shown_fix<'a>(desk: &'a Desk<'_>, at: usize, diff: Option<String>) -> Shown<'a> {
@@ -283,7 +326,8 @@ fn shown_fix<'a>(desk: &'a Desk<'_>, at: usize, diff: Option<String>) -> Shown<'
         message: &group.finding.message,
         also: group.also.iter().map(|it| also(desk, it)).collect(),
         title: fix.title.clone(),
-        assumptions: desk.assumptions(group),
+        assumptions: texts(&desk.assumptions(group)),
+        confirmed: texts(&fix.confirmed),
         clashes: group.clashes.iter().map(clash).collect(),
         alternatives: alternatives(group),
         alternative: desk.form_of(at) + 1,
@@ -314,9 +358,13 @@ fn alternatives<'a>(group: &Group<'a>) -> Vec<Alternative<'a>> {
         number,
         level: level(fix.confidence),
         title: &fix.title,
-        assumptions: &fix.assumptions,
+        assumptions: texts(&fix.assumptions),
     };
     forms(group).map(form).collect()
+}
+
+fn texts<T: ToString>(items: &[T]) -> Vec<String> {
+    items.iter().map(ToString::to_string).collect()
 }
 
 pub(super) fn level(confidence: Confidence) -> &'static str {

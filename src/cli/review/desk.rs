@@ -6,9 +6,10 @@ use super::keys::Action;
 use super::look::{Look, Side};
 use crate::cli::session::Session as Run;
 use crate::cli::store::Journal;
+use crate::facts::Fact;
 use crate::review::{
     Decided, Decision, Direction, Edited, Extent, Group, Ledger, Line, LineKind, Mark, NotFound,
-    Record, Scope, Session, excerpt, groups, slashed,
+    Record, Scope, Session, excerpt, groups, questions, slashed,
 };
 use crate::transforms;
 
@@ -22,6 +23,8 @@ pub(super) struct Desk<'a> {
     /// Forms that the person turned to, by position of their fix: 0 is the fix itself, then come
     /// its alternatives.
     pub(super) forms: BTreeMap<usize, usize>,
+    /// What can be confirmed for all fixes that rest on it, with their positions.
+    pub(super) questions: BTreeMap<Fact, Vec<usize>>,
     /// Decisions about fixes that are gone, of the files and rules of this run.
     pub(super) stale: Vec<(Mark, Decision)>,
     /// What was searched for last.
@@ -47,6 +50,8 @@ pub(super) enum Next {
     Help,
     /// Let the person edit the current fix: [`Desk::edit`] needs the terminal.
     Edit,
+    /// Keep this in the configuration, and look at all fixes again.
+    Confirm(Fact),
 }
 
 /// Something to ask.
@@ -62,6 +67,8 @@ pub(super) enum Question {
     AcceptAll { scope: Scope, text: String },
     /// Whether to write before leaving; one key.
     WriteNow { accepted: usize },
+    /// Whether this holds, for all fixes that rest on it; one key.
+    Confirm { fact: Fact, text: String },
     /// Whether an edited result is kept although the checks have doubts; one key.
     KeepEdit { doubts: Vec<String> },
 }
@@ -77,7 +84,9 @@ impl Question {
             Self::Reason => "Reject because: ".to_owned(),
             Self::GoTo => "Go to (number, id, file, file:line): ".to_owned(),
             Self::Search => "Search: ".to_owned(),
-            Self::AcceptAll { text, .. } => format!("{text} [y]es / [n]o "),
+            Self::AcceptAll { text, .. } | Self::Confirm { text, .. } => {
+                format!("{text} [y]es / [n]o ")
+            }
             Self::WriteNow { accepted } => {
                 let fixes = counted(*accepted);
                 format!("Write {fixes} now? [y]es / [n]o, keep decisions / [c]ancel ")
@@ -93,10 +102,12 @@ impl Question {
 impl<'a> Desk<'a> {
     pub(super) fn new(run: &'a Run, ledger: Ledger, journal: Option<Journal>) -> Self {
         let groups = groups(&run.package.files, &run.analysis.findings);
+        let questions = questions(&groups);
         let session = Session::new(&run.package.files, groups, ledger);
         let stale = stale(run, &session);
         Self {
             session,
+            questions,
             stale,
             run,
             journal,
@@ -126,6 +137,7 @@ impl<'a> Desk<'a> {
                 self.decided(Scope::This, "accepted", decided)?;
             }
             Action::Alternative => self.next_form(),
+            Action::Confirm => return Ok(self.ask_to_confirm()),
             Action::Reject => self.decline(Scope::This, Decision::Rejected(String::new()))?,
             Action::Skip => self.decline(Scope::This, Decision::Skipped)?,
             Action::AcceptFile => self.accept_safe(Scope::RestOfFile)?,
@@ -181,7 +193,8 @@ impl<'a> Desk<'a> {
                 Scope::Everything => self.accept_safe(scope)?,
                 _ => self.accept(scope)?,
             },
-            Question::AcceptAll { .. } => {}
+            Question::Confirm { fact, .. } if yes => return Ok(Next::Confirm(fact)),
+            Question::AcceptAll { .. } | Question::Confirm { .. } => {}
             Question::WriteNow { .. } if yes => return Ok(Next::Write { leave: true }),
             Question::WriteNow { .. } if answer.starts_with(['n', 'N']) => return Ok(Next::Leave),
             Question::WriteNow { .. } => {}

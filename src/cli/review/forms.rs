@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::desk::Desk;
-use crate::edit::Fix;
+use super::desk::{Desk, Next, Question};
+use crate::cli::word::rests;
+use crate::edit::{Assumption, Fix};
 use crate::review::{Decided, Decision, Group};
 
 /// The fix and its alternatives with their numbers, from 1.
@@ -26,10 +27,34 @@ impl<'a> Desk<'a> {
     }
 
     /// What must be confirmed of what is shown of `group`.
-    pub(super) fn assumptions(&self, group: &Group<'a>) -> Vec<String> {
+    pub(super) fn assumptions(&self, group: &Group<'a>) -> Vec<Assumption> {
         let mut all = self.shown(group).assumptions.clone();
-        all.extend(group.more_assumptions().into_iter().map(str::to_owned));
+        all.extend(group.more_assumptions().into_iter().cloned());
         all
+    }
+
+    /// Asks for the first thing that the current fix rests on and that can be confirmed for all.
+    pub(super) fn ask_to_confirm(&mut self) -> Next {
+        let asked = match self.session.current() {
+            Some(group) => self.assumptions(group),
+            None => Vec::new(),
+        };
+        let Some(fact) = asked.iter().find_map(Assumption::fact) else {
+            self.message = match asked.is_empty() {
+                true => "this fix asks for nothing".to_owned(),
+                false => {
+                    "what this fix asks for is about this place alone: y accepts it".to_owned()
+                }
+            };
+            return Next::Stay;
+        };
+        let on = self.questions.get(fact).map_or(1, Vec::len);
+        let (fact, name) = (fact.clone(), self.run.settings.name());
+        let text = format!(
+            "{}. Is it so, for all of them? Yes goes to {name}",
+            rests(&fact, on)
+        );
+        Next::Ask(Question::Confirm { fact, text })
     }
 
     /// Which form of the current fix is shown.

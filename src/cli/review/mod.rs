@@ -11,6 +11,7 @@ mod screen;
 mod why;
 mod write;
 
+use std::collections::BTreeSet;
 use std::env;
 use std::io::{self, IsTerminal};
 
@@ -22,8 +23,9 @@ use super::interrupt::Interrupt;
 use super::rest::Rest;
 use super::session::{Session, roots};
 use super::store::{Journal, Store};
-use super::talk::Talk;
-use crate::review::{Ledger, Record, groups, renamed};
+use super::talk::{self, Talk};
+use crate::facts::Fact;
+use crate::review::{Ledger, Record, groups, renamed, settled};
 use desk::{Desk, Next};
 use look::Look;
 use write::Outcome;
@@ -148,8 +150,14 @@ impl Review<'_> {
             (desk.message, desk.look) = (std::mem::take(&mut message), look);
             let next = ask(&mut desk, self.talk)?;
             look = desk.look;
-            let Next::Write { leave } = next else {
-                break;
+            let leave = match next {
+                Next::Write { leave } => leave,
+                Next::Confirm(fact) => {
+                    drop(desk);
+                    message = self.confirm(&[fact])?;
+                    continue;
+                }
+                _ => break,
             };
             let outcome = self.write(&mut desk)?;
             message = outcome.to_string();
@@ -174,6 +182,17 @@ impl Review<'_> {
     }
 
     fn batch(mut self) -> anyhow::Result<Status> {
+        let facts = match batch::facts(&self.desk()?, &self.args.batch) {
+            Ok(facts) => facts,
+            Err(error) => {
+                self.talk.error(&error.to_string());
+                return Ok(Status::Refused);
+            }
+        };
+        if !facts.is_empty() {
+            let said = self.confirm(&facts)?;
+            self.talk.info(&said);
+        }
         let mut desk = self.desk()?;
         if let Err(error) = batch::decide(&mut desk, &self.args.batch) {
             self.talk.error(&error.to_string());
@@ -199,6 +218,27 @@ impl Review<'_> {
     fn write(&self, desk: &mut Desk<'_>) -> anyhow::Result<Outcome> {
         let store = self.store.as_ref().context("nothing is written here")?;
         write::accepted(desk, self.args, &store.writes(), self.talk, self.interrupt)
+    }
+
+    /// Keeps facts in the configuration, and looks at all fixes again.
+    fn confirm(&mut self, facts: &[Fact]) -> anyhow::Result<String> {
+        let roots = &self.run.roots;
+        self.run.settings.confirm(facts, &roots.project)?;
+        self.run = self.analyse()?;
+        let groups = groups(&self.run.package.files, &self.run.analysis.findings);
+        let settled = settled(&groups);
+        let fixes: BTreeSet<usize> = facts
+            .iter()
+            .filter_map(|it| settled.get(it))
+            .flatten()
+            .copied()
+            .collect();
+        let safe = fixes.iter().filter(|at| groups[**at].is_safe()).count();
+        Ok(format!(
+            "kept in {}; {safe} of {} on it ask for nothing more",
+            self.run.settings.name(),
+            talk::counted(fixes.len(), "fix that rests", "fixes that rest")
+        ))
     }
 
     fn analyse(&self) -> anyhow::Result<Session> {

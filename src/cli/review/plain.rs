@@ -9,7 +9,7 @@ use super::why::{described, why};
 use crate::cli::talk::{Talk, write_results};
 use crate::review::{Group, LineKind};
 
-const PROMPT: &str = "Accept this fix [y,n,q,a,d,e,j,k,J,K,g,/,o,s,u,w,?]? ";
+const PROMPT: &str = "Accept this fix [y,n,q,a,c,d,e,j,k,J,K,g,/,o,s,u,w,?]? ";
 
 /// Asks for one fix after the other; the end of the input leaves without writing.
 pub(super) fn ask(desk: &mut Desk<'_>, _talk: &Talk) -> anyhow::Result<Next> {
@@ -35,7 +35,7 @@ pub(super) fn ask(desk: &mut Desk<'_>, _talk: &Talk) -> anyhow::Result<Next> {
         }
         match next {
             Next::Help => write_results(help().as_bytes())?,
-            Next::Write { .. } | Next::Leave => return Ok(next),
+            Next::Write { .. } | Next::Confirm(_) | Next::Leave => return Ok(next),
             Next::Stay | Next::Ask(_) | Next::Edit => {}
         }
     }

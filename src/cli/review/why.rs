@@ -2,8 +2,9 @@
 
 use super::desk::Desk;
 use super::forms::forms;
+use crate::cli::talk::counted;
 use crate::compat;
-use crate::edit::{Confidence, Need};
+use crate::edit::{Assumption, Confidence, Need};
 use crate::review::{Decision, Group};
 use crate::source::{ByteSpan, FileId};
 
@@ -22,7 +23,11 @@ pub(super) fn why<'a>(desk: &Desk<'a>, group: &Group<'a>) -> Vec<Reason> {
     add("", finding.message.clone());
     // A small screen shows only the beginning, and this is what the person is asked.
     for assumption in desk.assumptions(group) {
-        add("confirm", assumption);
+        add("confirm", asked(desk, &assumption));
+    }
+    for fact in &fix.confirmed {
+        let name = desk.run.settings.name();
+        add("by your word", format!("{fact} ({name})"));
     }
     let place = |file: FileId, span: ByteSpan| {
         let source = desk.run.package.files.get(file);
@@ -44,6 +49,7 @@ pub(super) fn why<'a>(desk: &Desk<'a>, group: &Group<'a>) -> Vec<Reason> {
     }
     add("fix", fix.title.clone());
     let level = match fix.confidence {
+        Confidence::Safe if !fix.confirmed.is_empty() => "safe by your word: correct if that holds",
         Confidence::Safe => "safe: same behaviour under the GIL on every path",
         Confidence::Review => "review: correct if what is to be confirmed holds",
     };
@@ -68,6 +74,18 @@ pub(super) fn why<'a>(desk: &Desk<'a>, group: &Group<'a>) -> Vec<Reason> {
     }
     add("docs", format!("ungil explain {}", finding.rule.code));
     out
+}
+
+/// What must be confirmed, with how many other fixes rest on it.
+fn asked(desk: &Desk<'_>, assumption: &Assumption) -> String {
+    let on = assumption.fact().and_then(|fact| desk.questions.get(fact));
+    match on.map_or(0, |on| on.len().saturating_sub(1)) {
+        0 => assumption.to_string(),
+        others => format!(
+            "{assumption} (and {} on this, too: c confirms it for all)",
+            counted(others, "other fix rests", "other fixes rest")
+        ),
+    }
 }
 
 /// Fixes that change the same text, and what was decided before the function changed.

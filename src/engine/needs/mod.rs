@@ -18,6 +18,7 @@ use super::workspace::Workspace;
 use super::{Compat, Config, limited};
 use crate::compat::{self, Target};
 use crate::edit::{Fix, Need};
+use crate::facts::{Claim, Fact, Subject};
 use crate::package::Package;
 use crate::rule::{Finding, Outcome};
 use crate::source::{ByteOffset, ByteSpan, FileId};
@@ -62,16 +63,14 @@ impl Header {
     }
 
     /// What nobody can know of it, wherever it is included.
-    fn doubt(&self, workspace: &Workspace) -> Option<String> {
+    fn doubt(&self, workspace: &Workspace) -> Option<Fact> {
         let Self::Unseen { operand, by } = self else {
             return None;
         };
         let by = by.first().map(|by| workspace.files.get(*by).path());
-        let by = by.unwrap_or(Path::new("")).display();
-        Some(format!(
-            "the `{operand}` that `{by}` includes, which is not here (a submodule?), has what this \
-             calls"
-        ))
+        let by = by.unwrap_or(Path::new("")).display().to_string();
+        let header = Subject::elsewhere(operand).with([by]);
+        Some(Fact::new(Claim::HeaderHasAll, header))
     }
 }
 
@@ -200,7 +199,8 @@ impl Service<'_> {
             }
         }
         for doubt in self.supply.doubts(header, file) {
-            fix.assume(doubt);
+            let header = Subject::file(header.path(workspace)).with([doubt]);
+            fix.assume(Fact::new(Claim::HeaderFitsBuild, header));
         }
         let placer = Placer {
             package: self.stock.package,

@@ -13,7 +13,6 @@ use crate::engine::workspace::Workspace;
 #[derive(Debug, Default)]
 pub struct Origins {
     by_need: BTreeMap<Wanted, Origin>,
-    questions: BTreeSet<String>,
 }
 
 /// Where a function comes from.
@@ -49,15 +48,6 @@ impl Origins {
     }
 }
 
-impl Origins {
-    /// What is to be confirmed of the headers of a package: asked of each fix that uses them, and
-    /// answered once.
-    #[must_use]
-    pub fn questions(&self) -> &BTreeSet<String> {
-        &self.questions
-    }
-}
-
 impl Supply {
     pub(super) fn origins(&self, workspace: &Workspace) -> Origins {
         let path = |header: &Header| -> PathBuf { Path::to_path_buf(header.path(workspace)) };
@@ -71,13 +61,8 @@ impl Supply {
             let origin = origin(header)?;
             Some(given.iter().map(move |need| (*need, origin.clone())))
         });
-        let unseen = self
-            .shares()
-            .iter()
-            .filter_map(|(header, _)| header.doubt(workspace));
         Origins {
             by_need: by_need.flatten().collect(),
-            questions: unseen.chain(self.all_doubts().cloned()).collect(),
         }
     }
 }

@@ -109,10 +109,6 @@ impl Supply {
         doubts.map_or(&[], Vec::as_slice)
     }
 
-    pub(super) fn all_doubts(&self) -> impl Iterator<Item = &String> {
-        self.doubts.values().flatten()
-    }
-
     /// The headers to be written.
     pub(super) fn new_files(self) -> Vec<NewFile> {
         let headers = self.shares.into_iter().map(|share| share.0);

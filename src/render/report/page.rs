@@ -71,6 +71,8 @@ struct Entry {
     /// What the fix does, or what is to be done by hand.
     advice: String,
     assumptions: Vec<String>,
+    /// What the project has confirmed.
+    confirmed: Vec<String>,
     /// The finding as a compiler would show it; empty if there is a diff.
     excerpt: String,
     diff: Vec<DiffLine>,
@@ -208,6 +210,7 @@ fn by_hand(view: View<'_>, finding: &Finding) -> Option<Entry> {
         findings: vec![place(view, finding)],
         advice: advice.clone(),
         assumptions: Vec::new(),
+        confirmed: Vec::new(),
         excerpt: excerpt(view, finding).trim_end().to_owned(),
         diff: Vec::new(),
         needs_new_file: false,
@@ -229,7 +232,8 @@ fn fixes(view: View<'_>, findings: &[&Finding], confidence: Confidence) -> Vec<E
             entries.push(Entry {
                 findings: Vec::new(),
                 advice: fix.title.clone(),
-                assumptions: fix.assumptions.clone(),
+                assumptions: fix.assumptions.iter().map(ToString::to_string).collect(),
+                confirmed: fix.confirmed.iter().map(ToString::to_string).collect(),
                 excerpt: String::new(),
                 diff: diff(view, fix),
                 needs_new_file: !fix.needs.is_empty(),

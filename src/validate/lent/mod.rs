@@ -261,7 +261,7 @@ pub(super) fn keeps(split: &Split<'_>, object: usize, original: &Original<'_>) -
     };
     let Some(followed) = follow(body, &[seed]) else {
         let reason = format!("`{name}` leaves nothing behind of the object that it is lent");
-        return Some(Failure::Unknown(reason));
+        return Some(Failure::Unknown(reason.into()));
     };
     let wrong = || {
         let reason = format!("`{name}` keeps or releases the object that it is lent");
@@ -291,9 +291,9 @@ pub(super) fn keeps(split: &Split<'_>, object: usize, original: &Original<'_>) -
         }
     }
     doubted.then(|| {
-        Failure::Unknown(format!(
-            "`{name}` may keep the object that it is lent, or look at its reference count"
-        ))
+        let claim =
+            format!("`{name}` may keep the object that it is lent, or look at its reference count");
+        Failure::Unknown(claim.into())
     })
 }
 

@@ -78,11 +78,11 @@ pub(super) fn failures(changed: Changed<'_>, files: &FileSet) -> Vec<(Option<Byt
         let lookup = exit.lookup(changed);
         let call = lookup.and_then(|lookup| changed.place_of(lookup));
         let claims = view.claims(exit).into_iter();
-        claims.map(move |claim| (call, Failure::Unknown(claim)))
+        claims.map(move |claim| (call, Failure::Unknown(claim.into())))
     });
     let untested = untested.iter().filter_map(|(call, exit)| {
         let claim = view.claim_of_untested(exit)?;
-        Some((changed.place_of(*call), Failure::Unknown(claim)))
+        Some((changed.place_of(*call), Failure::Unknown(claim.into())))
     });
     claims.chain(untested).collect()
 }

@@ -71,7 +71,7 @@ fn a_helper_may_jump_out_of_its_callers() {
       7: borrowed here
       11: used here, when another thread may have freed it
       review: own the reference: `PyList_GetItemRef`
-      assumes that `check()` does not leave by `longjmp` while the function owns `v`, which would not be released
+      assumes that `check()` does not leave by `longjmp` while its caller owns an object, which would not be released
     ");
     insta::assert_snapshot!(with_helpers("number(v);"), @"
     7: `PyList_GetItem` gives a borrowed reference out of `list`, which the caller passes in: another thread can free it

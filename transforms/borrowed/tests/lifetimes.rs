@@ -91,7 +91,7 @@ const METHOD: &str = "{\"close\", (PyCFunction)close_cursor, METH_NOARGS, NULL},
 fn a_function_that_takes_it_out_and_asks_for_weak_references() {
     insta::assert_snapshot!(closing(ASKS, CALLS, ""), @"
     review: own the reference: `PyList_GetItemRef`
-    assumes that `close_cursor()`, which may take `item` out of its container while it is held here, does not need it to be dead: it asks for weak references
+    assumes that `close_cursor()`, which may take an object out of its container while its caller holds it, does not need it to be dead: it asks for weak references
     ");
 }
 
@@ -99,7 +99,7 @@ fn a_function_that_takes_it_out_and_asks_for_weak_references() {
 fn python_code_that_may_call_such_a_method() {
     insta::assert_snapshot!(closing(ASKS, CALLS_PYTHON, METHOD), @"
     review: own the reference: `PyList_GetItemRef`
-    assumes that `close_cursor()`, which may take `item` out of its container while it is held here, does not need it to be dead: it asks for weak references
+    assumes that `close_cursor()`, which may take an object out of its container while its caller holds it, does not need it to be dead: it asks for weak references
     ");
 }
 
@@ -124,7 +124,7 @@ fn a_function_that_takes_it_out_and_reads_what_its_destructor_writes() {
     };
     insta::assert_snapshot!(after("if (n_open == 0) Py_RETURN_TRUE;"), @"
     review: own the reference: `PyList_GetItemRef`
-    assumes that `close_cursor()`, which may take `item` out of its container while it is held here, does not need it to be dead: it reads what a destructor writes
+    assumes that `close_cursor()`, which may take an object out of its container while its caller holds it, does not need it to be dead: it reads what a destructor writes
     ");
     let doubted = after("if (n_open == 0) Py_RETURN_TRUE;");
     assert_eq!(after("if (self->owner->busy) Py_RETURN_TRUE;"), doubted);

@@ -23,6 +23,7 @@ use std::collections::BTreeSet;
 use crate::ast::ExprKind;
 use crate::capi::{effects, is_libc, shows_number, writes};
 use crate::edit::{Fix, Need};
+use crate::facts::{Claim, Fact};
 use crate::program::ItemId;
 use crate::rule::PackageCx;
 use crate::source::{ByteSpan, FileId};
@@ -30,9 +31,6 @@ use crate::state::{Variable, alone};
 use declaration::Declaration;
 use touches::Touches;
 use uses::{How, Mentions, Use, Uses};
-
-/// What always has to be confirmed.
-const ALONE: &str = "nothing else has to fit the value of";
 
 /// It is counted, and a call that counts asks for the number as well.
 const COUNTED: &str = "it is counted and asked for in one call";
@@ -85,7 +83,9 @@ impl<'c, 'a> Atomics<'c, 'a> {
         }
         fix.edits.sort_by_key(|edit| (edit.file, edit.span));
         // Slots that one call of Python runs, and helpers, may carry a relation that is not seen.
-        fix.assume(format!("{ALONE} {names}"));
+        for variable in all {
+            fix.assume(Fact::new(Claim::StandsAlone, variable.subject(self.cx)));
+        }
         Ok(fix)
     }
 

@@ -7,13 +7,14 @@ use super::calls::Calls;
 use crate::ast::{
     BinaryOp, ExprId, ExprKind, Init, LocalId, Parent, Parents, StmtId, StmtKind, Type, UnaryOp,
 };
-use crate::capi::{Gives, does_not_keep, keeping_state, keeps_pointer, writes, writes_static_time};
+use crate::capi::{Gives, keeping_state, keeps_pointer, writes, writes_static_time};
+use crate::edit::{Assumption, keeps_no_pointer};
 
 const LEAVES: &str = "its result leaves the function";
 
 impl Calls<'_> {
     /// What a person has to confirm for the result to be used in the function only.
-    pub(super) fn result_doubts(&self) -> Result<Vec<String>, String> {
+    pub(super) fn result_doubts(&self) -> Result<Vec<Assumption>, String> {
         let uses = Uses {
             calls: self,
             parents: Parents::new(self.function),
@@ -32,7 +33,7 @@ impl Calls<'_> {
                 }
             }
         }
-        doubts.extend(self.overwriting());
+        doubts.extend(self.overwriting().map(Assumption::from));
         doubts.dedup();
         Ok(doubts)
     }
@@ -64,7 +65,7 @@ impl Uses<'_, '_> {
     fn of_variable(
         &self,
         local: LocalId,
-        doubts: &mut Vec<String>,
+        doubts: &mut Vec<Assumption>,
     ) -> Result<Vec<LocalId>, String> {
         let tree = &self.calls.function.tree;
         let variable = tree.local(local);
@@ -82,7 +83,11 @@ impl Uses<'_, '_> {
     }
 
     /// What is done with the value of an expression; the variable that gets it.
-    fn follow(&self, value: ExprId, doubts: &mut Vec<String>) -> Result<Option<LocalId>, String> {
+    fn follow(
+        &self,
+        value: ExprId,
+        doubts: &mut Vec<Assumption>,
+    ) -> Result<Option<LocalId>, String> {
         let tree = &self.calls.function.tree;
         let outer = match self.parents.of_expr(value) {
             Some(Parent::Expr(outer)) => outer,
@@ -148,7 +153,7 @@ impl Uses<'_, '_> {
     }
 
     /// What has to hold for a function that gets the pointer not to keep it.
-    fn handed(&self, callee: &str, at: usize) -> Result<Option<String>, String> {
+    fn handed(&self, callee: &str, at: usize) -> Result<Option<Assumption>, String> {
         let cx = self.calls.cx;
         if keeps_pointer(callee, at) {
             return Err(LEAVES.into());
@@ -161,7 +166,9 @@ impl Uses<'_, '_> {
                 false => Ok(None),
             };
         }
-        Ok(Some(does_not_keep(callee)))
+        let program = cx.program;
+        let function = program.named_function(program.item(self.calls.item), callee);
+        Ok(Some(keeps_no_pointer(callee, function)))
     }
 }
 

@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::ast::{ExprId, Function};
 use crate::capi::{KeepsState, Lends, keeping_state, tells_windows, writes};
 use crate::declare_rule;
-use crate::edit::{Confidence, Fix};
+use crate::edit::{Assumption, Confidence, Fix};
+use crate::facts::{Claim, Fact, Subject};
 use crate::program::CallSite;
 use crate::rule::{Finding, ItemId, Note, Outcome, PackageCx};
 use crate::source::{ByteSpan, FileId};
@@ -194,11 +195,18 @@ fn fix(all: &[Calls<'_>], row: &KeepsState) -> Result<Fix, String> {
     for calls in all {
         let mut fix = calls.renamed(sibling)?;
         let doubts = match sibling.lends() {
-            Lends::Place => calls.sequence_doubts()?,
+            Lends::Place => {
+                let doubts = calls.sequence_doubts()?.into_iter();
+                doubts.map(Assumption::from).collect()
+            }
             Lends::Result => calls.result_doubts()?,
         };
-        if !sibling.same_if.is_empty() {
-            fix.assume(sibling.same_if);
+        if let Some(claim) = sibling
+            .same_if
+            .map(|key| Claim::of_key(key).expect("a claim"))
+        {
+            let function = Subject::elsewhere(calls.name).with([sibling.name]);
+            fix.assume(Fact::new(claim, function));
         }
         for doubt in doubts.into_iter().chain(calls.system_doubts(sibling)) {
             fix.assume(doubt);

@@ -1,45 +1,35 @@
 //! Whether the functions of POSIX are there where a file is compiled.
 
 use super::calls::Calls;
-use crate::capi::{Sibling, is_absent_on_windows, tells_windows};
+use crate::capi::{Sibling, is_absent_on_windows};
+use crate::edit::Assumption;
+use crate::facts::{Claim, Fact, Subject};
 
 impl Calls<'_> {
     /// What a person has to confirm of the systems that the file is compiled on.
-    pub(super) fn system_doubts(&self, sibling: Sibling) -> Vec<String> {
-        let mut doubts = Vec::new();
+    pub(super) fn system_doubts(&self, sibling: Sibling) -> Vec<Assumption> {
+        let mut doubts: Vec<Assumption> = Vec::new();
         if !self.is_never_on_windows() {
-            doubts.push(self.windows(sibling));
+            doubts.push(self.windows(sibling).into());
         }
         if !self.includes_python_first() {
-            doubts.push(format!(
-                "the headers declare `{}` here: where `-std=c99` or the like is an option, they do \
-                 so only behind `Python.h` or `#define _POSIX_C_SOURCE 200809L`",
-                sibling.name
-            ));
+            doubts.push(
+                format!(
+                    "the headers declare `{}` here: where `-std=c99` or the like is an option, they \
+                     do so only behind `Python.h` or `#define _POSIX_C_SOURCE 200809L`",
+                    sibling.name
+                )
+                .into(),
+            );
         }
         doubts
     }
 
-    fn windows(&self, sibling: Sibling) -> String {
-        let cx = self.cx;
-        let is_meant = cx.program.files.iter().any(|(id, file)| {
-            let mut words = cx.program.index[id.index()].identifiers(file);
-            words.any(|word| std::str::from_utf8(word).is_ok_and(tells_windows))
-        });
-        let other = match sibling.is_swapped_on_windows {
-            true => ", with its arguments the other way round and a number for its result",
-            false => "",
-        };
-        let there = sibling.on_windows;
-        match is_meant {
-            true => format!(
-                "the file is not compiled on Windows, for which the package has code, or gets a \
-                 macro there: Windows has `{there}` in its place{other}"
-            ),
-            false => format!(
-                "the file is not compiled on Windows, which has `{there}` in its place{other}"
-            ),
-        }
+    fn windows(&self, sibling: Sibling) -> Fact {
+        let (file, _) = self.cx.item(self.item).place;
+        let path = self.cx.file(file).path();
+        let file = Subject::file(path).with([sibling.name]);
+        Fact::new(Claim::NotOnWindows, file)
     }
 
     /// Whether the file includes, in any configuration, a header that Windows lacks and the package

@@ -379,7 +379,7 @@ twice(PyObject *op,
       3: `bump` changes `count`
       9: `twice` changes `count`
       review: lock objects of `Counter` in their methods
-      assumes that calls of these methods on one object may wait for each other
+      assumes that calls of the methods of `Counter` on one object may wait for each other
     @@
      typedef struct { PyObject_HEAD long count; PyObject *item; char *name; } Counter;
      static PyObject *
@@ -473,7 +473,7 @@ static PyType_Slot counter_slots[] = {{Py_tp_init, init}, {0, NULL}};
     15: methods of `Counter` use its field `item` without a lock while others change it
       15: `set_item` changes `item`
       review: lock objects of `Counter` in their methods
-      assumes that calls of these methods on one object may wait for each other
+      assumes that calls of the methods of `Counter` on one object may wait for each other
     @@
      }
      

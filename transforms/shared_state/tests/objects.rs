@@ -80,7 +80,7 @@ fn operators_belong_to_the_methods() {
     assert_eq!(sum(right), "Py_BEGIN_CRITICAL_SECTION(b);");
     // It is not known which one is the object: the function is named.
     let either = "if (!is_counter(a)) a = b;\n    return PyLong_FromLong(((Counter *)a)->count);";
-    insta::assert_snapshot!(sum(either), @"assumes that `move` uses these fields too, without the lock of the object");
+    insta::assert_snapshot!(sum(either), @"assumes that `move` uses the fields of `Counter` too, without the lock of the object");
 }
 
 /// Exports are counted where a view begins and ends.
@@ -193,7 +193,7 @@ static PyMethodDef functions[] = {{\"total\", total, METH_O}, {NULL}};
         "static PyMethodDef counter_methods[] = {{\"bump\", (PyCFunction)bump, METH_O}, {NULL}};\n",
     );
     let assumed = told.lines().find(|line| line.contains("assumes"));
-    insta::assert_snapshot!(assumed.unwrap_or(&told).trim(), @"assumes that `total` uses these fields too, without the lock of the object");
+    insta::assert_snapshot!(assumed.unwrap_or(&told).trim(), @"assumes that `total` uses the fields of `Counter` too, without the lock of the object");
 }
 
 /// What becomes of a method with this body beside one that sets the fields.
@@ -222,7 +222,7 @@ fn a_field_is_read_under_the_lock_and_used_without_it() {
       3: `call` reads `item`
       10: `set` changes `count`, `item`
       review: lock objects of `Counter` in their methods
-      assumes that calls of these methods on one object may wait for each other
+      assumes that calls of the methods of `Counter` on one object may wait for each other
       assumes that `call` may go on with `item` as it was at its beginning, whatever is set while it runs
     @@
      typedef struct { PyObject_HEAD long count; PyObject *item; char *name; } Counter;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Look, Tested};
 use crate::ast::{Function, TokenRange};
+use crate::edit::Assumption;
 use crate::package::is_generated;
 use crate::preprocess::is_other_interpreter;
 use crate::roles::{COUNT_IS_ZERO, Role, WeakList, has_list};
@@ -38,10 +39,13 @@ impl Look<'_> {
     }
 
     /// What a person must confirm.
-    pub(super) fn doubts(&self, tested: &Tested, counts: bool) -> Vec<String> {
-        let mut doubts = Vec::new();
+    pub(super) fn doubts(&self, tested: &Tested, counts: bool) -> Vec<Assumption> {
+        let mut doubts: Vec<Assumption> = Vec::new();
         match self.lists_of_destroyed(tested) {
-            None => doubts.push(has_list(&self.function.name, &tested.field)),
+            None => {
+                let path = self.cx.file(self.cx.item(self.item).place.0).path();
+                doubts.push(has_list(path, &self.function.name, &tested.field).into());
+            }
             Some(lists) => {
                 let since = lists.iter().filter_map(|it| it.since).max();
                 // The lowest version is that of its first alpha.
@@ -51,16 +55,17 @@ impl Look<'_> {
                         "no Python before {since} is supported: those take no list from \
                          `__weaklistoffset__`, and the call raises a SystemError"
                     )
+                    .into()
                 }));
             }
         }
         if counts {
-            doubts.push(COUNT_IS_ZERO.to_owned());
+            doubts.push(COUNT_IS_ZERO.into());
         }
         if self.knows_other_interpreters() {
             let doubt = "PyPy, for which the package has code, copes with the call: none was made \
                          there, as it leaves the field NULL";
-            doubts.push(doubt.to_owned());
+            doubts.push(doubt.into());
         }
         doubts
     }

@@ -3,21 +3,19 @@
 use super::Copy;
 use super::dict::{Known, asks_exactly};
 use crate::ast::{ExprId, ExprKind, Init, LocalId, StmtId, StmtKind};
+use crate::edit::Assumption;
+use crate::facts::{Claim, Fact};
 use crate::strong::may_change;
 use crate::transforms::critical_section::dict_next::scope::{Scope, inside};
 use crate::transforms::critical_section::dict_next::site::Site;
 use crate::transforms::critical_section::dict_next::size::comes_to;
 
 /// What must be true for the loops to see the same.
-pub(super) fn doubts(copy: &Copy<'_>) -> Vec<String> {
+pub(super) fn doubts(copy: &Copy<'_>) -> Vec<Assumption> {
     let Some(dict) = copy.scope.text(copy.life.dict) else {
         return Vec::new();
     };
-    let changer = changer(copy).map(|name| {
-        format!(
-            "{name} changes nothing in `{dict}` before the last read: a copy does not show that"
-        )
-    });
+    let changer = changer(copy).map(|name| keeps_dict(copy.scope, name, &dict));
     let subclass = (!asks_exactly(copy.scope, &copy.life)).then(|| {
         format!("`{dict}` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give")
     });
@@ -27,11 +25,25 @@ pub(super) fn doubts(copy: &Copy<'_>) -> Vec<String> {
              nothing"
         )
     });
-    changer.into_iter().chain(subclass).chain(other).collect()
+    let others = subclass.into_iter().chain(other).map(Assumption::from);
+    changer.into_iter().chain(others).collect()
 }
 
-/// What is called before the last read of the copy, and may change the dict.
-fn changer(copy: &Copy<'_>) -> Option<String> {
+/// Of a function with a name of its own this is one question for all dicts.
+fn keeps_dict(scope: &Scope<'_>, changer: Option<&str>, dict: &str) -> Assumption {
+    let program = scope.cx.program;
+    let function = changer.and_then(|it| program.named_function(program.item(scope.item), it));
+    if let Some(function) = function {
+        return Fact::new(Claim::KeepsDicts, function).into();
+    }
+    let name = changer.map_or("a callback".to_owned(), |name| format!("`{name}`"));
+    format!("{name} changes nothing in `{dict}` before the last read: a copy does not show that")
+        .into()
+}
+
+/// What is called before the last read of the copy, and may change the dict; without a name if it
+/// is called by a pointer.
+fn changer<'a>(copy: &Copy<'a>) -> Option<Option<&'a str>> {
     let scope = copy.scope;
     let region = copy.life.site.range(scope);
     let sizes = copy.asked.iter().map(|asked| asked.call);
@@ -46,8 +58,8 @@ fn changer(copy: &Copy<'_>) -> Option<String> {
             return None;
         }
         match scope.tree().callee_name(callee) {
-            Some(name) => may_change(scope.cx, name).then(|| format!("`{name}`")),
-            None => Some("a callback".to_owned()),
+            Some(name) => may_change(scope.cx, name).then_some(Some(name)),
+            None => Some(None),
         }
     })
 }

@@ -174,7 +174,7 @@ fn the_size_is_that_of_the_copy() {
         11: `d` is iterated over without holding its lock
           11: `d`, which the caller passes in: another thread can change it between two calls
           review: iterate over a copy of `d`
-          assumes that `grow` changes nothing in `d` before the last read: a copy does not show that
+          assumes that `grow` changes nothing in a dict that its caller goes on to read: a copy does not show that
           assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
         @@
              Py_ssize_t pos = 0, i = 0, n;

@@ -1,0 +1,154 @@
+//! Keeps what a person has confirmed in the configuration file.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, value};
+
+use super::Settings;
+use crate::cli::output::deliver;
+use crate::facts::Fact;
+
+const TABLE: &str = "confirmed";
+
+impl Settings {
+    /// The configuration file as people name it.
+    pub(in crate::cli) fn name(&self) -> String {
+        let file = self.file.as_deref().and_then(Path::file_name);
+        file.map_or(NEW.to_owned(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// Writes facts to the configuration file, or to a new one in `folder`. The rest of the file
+    /// stays as it is.
+    ///
+    /// # Errors
+    /// If no file may be used, or it cannot be read or written.
+    pub(in crate::cli) fn confirm(&self, facts: &[Fact], folder: &Path) -> anyhow::Result<()> {
+        if self.is_isolated {
+            bail!("with `--isolated` no configuration is read, so nothing can be confirmed in it");
+        }
+        let new = folder.join(NEW);
+        let path = self.file.as_deref().unwrap_or(&new);
+        let text = match self.file {
+            Some(_) => fs::read_to_string(path)
+                .with_context(|| format!("cannot read `{}`", path.display()))?,
+            None => String::new(),
+        };
+        let is_shared = path
+            .file_name()
+            .is_some_and(|name| name == "pyproject.toml");
+        let text = with_facts(&text, is_shared, facts)
+            .with_context(|| format!("cannot change `{}`", path.display()))?;
+        deliver(text.as_bytes(), Some(path))
+    }
+}
+
+/// The name of a new file.
+const NEW: &str = "ungil.toml";
+
+fn with_facts(text: &str, is_shared: bool, facts: &[Fact]) -> anyhow::Result<String> {
+    let mut document: DocumentMut = text.parse()?;
+    let mut table = document.as_item_mut();
+    let path: &[&str] = if is_shared { &["tool", "ungil"] } else { &[] };
+    for key in path {
+        table = below(table, key, true)?;
+    }
+    let table = below(table, TABLE, false)?;
+    let Some(table) = table.as_table_like_mut() else {
+        bail!("`{TABLE}` is no table");
+    };
+    for fact in facts {
+        let list = table
+            .entry(fact.claim().key())
+            .or_insert_with(|| value(Array::new()));
+        let Some(list) = list.as_array_mut() else {
+            bail!("`{TABLE}.{}` is no list", fact.claim().key());
+        };
+        let subject = fact.subject();
+        if list.iter().all(|it| it.as_str() != Some(&subject)) {
+            list.push(subject);
+        }
+    }
+    Ok(document.to_string())
+}
+
+/// The table `key` of `table`, made if it is not there; `is_implicit` if it needs no line of its own.
+fn below<'t>(table: &'t mut Item, key: &str, is_implicit: bool) -> anyhow::Result<&'t mut Item> {
+    // A table within braces can hold no table with a line of its own.
+    let is_inline = table.is_inline_table();
+    let Some(table) = table.as_table_like_mut() else {
+        bail!("the table around `{key}` is none");
+    };
+    Ok(table.entry(key).or_insert_with(|| match is_inline {
+        true => value(InlineTable::new()),
+        false => {
+            let mut new = Table::new();
+            new.set_implicit(is_implicit);
+            Item::Table(new)
+        }
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::with_facts;
+    use crate::facts::{Claim, Fact, Subject};
+
+    fn facts() -> [Fact; 2] {
+        let walk = Subject::in_file(Path::new("src/a.c"), "walk");
+        [
+            Fact::new(Claim::KeepsLists, walk),
+            Fact::new(Claim::HasThreadLocal, Subject::project()),
+        ]
+    }
+
+    #[test]
+    fn the_rest_of_the_file_stays() {
+        let text = "[project]  # ours\nname = 'x'\n\n[tool.ungil]\nselect = [\"UG1\"] # some\n\n\
+                    [tool.other]\na = 1\n";
+        insta::assert_snapshot!(with_facts(text, true, &facts()).unwrap(), @r#"
+        [project]  # ours
+        name = 'x'
+
+        [tool.ungil]
+        select = ["UG1"] # some
+
+        [tool.ungil.confirmed]
+        keeps-lists = ["src/a.c:walk"]
+        has-thread-local = ["project"]
+
+        [tool.other]
+        a = 1
+        "#);
+        let again = with_facts(text, true, &facts()).unwrap();
+        assert_eq!(with_facts(&again, true, &facts()).unwrap(), again);
+    }
+
+    #[test]
+    fn a_new_file_and_one_without_a_table_get_one() {
+        insta::assert_snapshot!(with_facts("", false, &facts()).unwrap(), @r#"
+        [confirmed]
+        keeps-lists = ["src/a.c:walk"]
+        has-thread-local = ["project"]
+        "#);
+        insta::assert_snapshot!(with_facts("[project]\nname = \"x\"\n", true, &facts()[..1]).unwrap(), @r#"
+        [project]
+        name = "x"
+
+        [tool.ungil.confirmed]
+        keeps-lists = ["src/a.c:walk"]
+        "#);
+        let braces = "tool = { ungil = { strict = true } }\n";
+        insta::assert_snapshot!(with_facts(braces, true, &facts()[..1]).unwrap(), @r#"tool = { ungil = { strict = true , confirmed = { keeps-lists = ["src/a.c:walk"] } } }"#);
+    }
+
+    #[test]
+    fn what_is_no_list_stays() {
+        for text in ["confirmed = 1\n", "[confirmed]\nkeeps-lists = 1\n"] {
+            assert!(with_facts(text, false, &facts()).is_err(), "{text}");
+        }
+    }
+}
