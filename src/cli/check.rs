@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Status;
 use super::args::CheckArgs;
 use super::baseline::Baseline;
+use super::git;
 use super::interrupt::Interrupt;
 use super::output::deliver;
 use super::rest::Rest;
@@ -191,7 +192,12 @@ fn write(
         statistics(named.iter().map(|named| named.finding))
     } else {
         let styled = format == OutputFormat::Full && path.is_none() && talk.styles_results();
+        let sources = match format {
+            OutputFormat::Html => git::sources(&session.package.root),
+            _ => String::new(),
+        };
         let results = Results {
+            sources: &sources,
             view: session.view(styled),
             findings: &shown,
             analysis: &session.analysis,

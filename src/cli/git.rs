@@ -24,6 +24,41 @@ pub(super) fn output<A: AsRef<OsStr>>(
     Ok(output.stdout)
 }
 
+/// Where a forge shows the files of the repository at `root` as they are at HEAD, with a `/` at the
+/// end; empty if none is known.
+pub(super) fn sources(root: &Path) -> String {
+    let text = |arguments: &[&str]| {
+        let text = output(root, arguments).ok()?;
+        Some(String::from_utf8(text).ok()?.trim().to_owned())
+    };
+    let remote = text(&["remote", "get-url", "origin"]);
+    let pages = remote.and_then(|remote| pages(&remote));
+    let commit = text(&["rev-parse", "HEAD"]);
+    match pages.zip(commit) {
+        Some((pages, commit)) => format!("{pages}/blob/{commit}/"),
+        None => String::new(),
+    }
+}
+
+/// The page of a repository on GitHub or GitLab, whichever way it is fetched from there.
+fn pages(remote: &str) -> Option<String> {
+    let rest = remote
+        .strip_prefix("https://")
+        .or_else(|| remote.strip_prefix("git@"));
+    let rest = rest.or_else(|| remote.strip_prefix("ssh://git@"))?;
+    // Some write a password in front of the host.
+    let rest = rest.rsplit('@').next()?;
+    let (host, path) = rest.split_once(['/', ':'])?;
+    let path = path
+        .strip_suffix(".git")
+        .unwrap_or(path)
+        .trim_end_matches('/');
+    let is_plain =
+        |byte: u8| matches!(byte, b'-' | b'_' | b'.' | b'/') || byte.is_ascii_alphanumeric();
+    let is_known = matches!(host, "github.com" | "gitlab.com") && path.bytes().all(is_plain);
+    is_known.then(|| format!("https://{host}/{path}"))
+}
+
 /// A path as git prints it with `-z`.
 pub(super) fn path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(os_string(bytes))
@@ -38,4 +73,29 @@ fn os_string(bytes: &[u8]) -> OsString {
 #[cfg(not(unix))]
 fn os_string(bytes: &[u8]) -> OsString {
     String::from_utf8_lossy(bytes).as_ref().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pages;
+
+    #[test]
+    fn a_repository_has_its_page_on_a_forge() {
+        let page = Some("https://github.com/a/b".to_owned());
+        for remote in [
+            "https://github.com/a/b.git",
+            "https://user:secret@github.com/a/b/",
+            "git@github.com:a/b.git",
+            "ssh://git@github.com/a/b",
+        ] {
+            assert_eq!(pages(remote), page, "{remote}");
+        }
+        for remote in [
+            "/srv/b.git",
+            "https://example.org/a/b",
+            "git@github.com:a/\"b",
+        ] {
+            assert_eq!(pages(remote), None, "{remote}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ mod stat;
 
 pub use hunk::changed_lines;
 pub use name::slashed;
-pub use side::{Row, Side, side_by_side};
+pub use side::{Block, Row, Side, blocks, side_by_side};
 pub use stat::stat;
 
 use std::path::Path;

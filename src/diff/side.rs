@@ -65,6 +65,38 @@ pub fn side_by_side(changes: &[FileChange<'_>], context: usize, width: usize) ->
     rows
 }
 
+/// Lines that are the same before and after, or lines and what takes their place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// Whether they are the same.
+    pub is_same: bool,
+    /// Number of the first old and of the first new line, from 1.
+    pub first: (usize, usize),
+    /// The old lines; bytes that are no UTF-8 are replaced.
+    pub old: Vec<String>,
+    /// The new lines.
+    pub new: Vec<String>,
+}
+
+/// What `change` does, by hunk, with `context` lines around each change.
+#[must_use]
+pub fn blocks(change: &FileChange<'_>, context: usize) -> Vec<Vec<Block>> {
+    let old = lines(change.old.unwrap_or_default());
+    let new = lines(change.new);
+    let texts = |all: &[&[u8]], range: Range<usize>| {
+        let text = |line: &&[u8]| String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
+        all[range].iter().map(text).collect()
+    };
+    let block = |op: &DiffOp| Block {
+        is_same: matches!(op, DiffOp::Equal { .. }),
+        first: (op.old_range().start + 1, op.new_range().start + 1),
+        old: texts(&old, op.old_range()),
+        new: texts(&new, op.new_range()),
+    };
+    let hunks = groups(&old, &new, context).into_iter();
+    hunks.map(|ops| ops.iter().map(block).collect()).collect()
+}
+
 fn head(kind: Side, left: String) -> Row {
     Row {
         kind,

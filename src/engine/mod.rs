@@ -132,6 +132,8 @@ pub struct ModuleStatus {
     pub name: String,
     /// The file with its `PyInit_` function.
     pub file: FileId,
+    /// All files that it is made of.
+    pub files: BTreeSet<FileId>,
     /// How it is initialised.
     pub init: Init,
     /// Whether it says that it runs without the GIL.

@@ -1,5 +1,7 @@
 //! What a run says of each extension module, for the statistics.
 
+use std::collections::BTreeSet;
+
 use super::readiness::{Open, Readiness};
 use super::{Declared, Init, ModuleStatus};
 use crate::edit::Confidence;
@@ -23,7 +25,10 @@ pub(super) fn statuses(
     modules
         .map(|module| {
             let open = readiness.open(findings, module.place.0);
-            status(&module, findings, open)
+            ModuleStatus {
+                files: readiness.files_of(module.place.0),
+                ..status(&module, findings, open)
+            }
         })
         .collect()
 }
@@ -54,6 +59,7 @@ fn status(module: &Module, findings: &[Finding], open: Open) -> ModuleStatus {
     ModuleStatus {
         name: module.name.clone(),
         file: module.place.0,
+        files: BTreeSet::new(),
         init,
         declared,
         open,

@@ -251,6 +251,12 @@ impl<'c, 'a> Readiness<'c, 'a> {
         }
     }
 
+    /// The files of the module whose `PyInit_` function stands in `file`.
+    pub(super) fn files_of(&self, file: FileId) -> BTreeSet<FileId> {
+        let files = self.files.get(&file).into_iter().flatten();
+        files.copied().chain([file]).collect()
+    }
+
     /// What is open for the module whose `PyInit_` function stands in `file`, with the findings of the
     /// run, which are the same each time but for what they assume.
     pub(super) fn open(&self, findings: &[Finding], file: FileId) -> Open {

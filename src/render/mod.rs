@@ -127,6 +127,8 @@ pub struct Results<'a> {
     pub findings: &'a [Named<'a>],
     /// The run they are of.
     pub analysis: &'a Analysis,
+    /// What paths of the repository are put behind for a link to them; empty for relative links.
+    pub sources: &'a str,
 }
 
 /// Writes the findings of `results` in the given order.

@@ -22,6 +22,7 @@ pub(super) fn log(results: Results<'_>) -> String {
         view,
         findings,
         analysis,
+        ..
     } = results;
     let converted: Vec<Value> = findings
         .iter()

@@ -103,6 +103,7 @@ fn shown(format: OutputFormat, text: &[u8], target: &[u8], outcome: Outcome) -> 
         modules: vec![ModuleStatus {
             name: "m".into(),
             file: FileId(0),
+            files: [FileId(0)].into(),
             init: Init::Single,
             declared: Declared::No,
             open: one_static(),
@@ -121,6 +122,7 @@ fn shown(format: OutputFormat, text: &[u8], target: &[u8], outcome: Outcome) -> 
             view,
             findings: &[named],
             analysis: &analysis,
+            sources: "",
         },
     )
 }
@@ -351,7 +353,9 @@ fn the_html_report_escapes_and_loads_nothing() {
         "{page}"
     );
     assert!(
-        page.contains("<span class=\"add\">+  &#x2f;* \u{fffd} *&#x2f; g(ITEM);</span>"),
+        page.contains(
+            "<div class=\"side new\"><div><b>2</b>  &#x2f;* \u{fffd} *&#x2f; g(ITEM);</div></div>"
+        ),
         "{page}"
     );
     assert!(page.contains("prefers-color-scheme: dark"));

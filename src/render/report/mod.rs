@@ -1,6 +1,8 @@
 //! One page on the whole package: how ready its modules are, what is found, what is left to do.
 
+mod changed;
 mod page;
+mod sections;
 mod text;
 
 use minijinja::Environment;

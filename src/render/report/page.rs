@@ -6,9 +6,10 @@ use serde::Serialize;
 
 use super::super::statistics::{Tally, tallies};
 use super::super::{Results, View, excerpt};
-use crate::diff::{DEFAULT_CONTEXT, FileChange, patch};
-use crate::edit::{Confidence, Edit, Fix, apply};
-use crate::engine::{Analysis, Declared, Init};
+use super::changed::{Changed, DiffLine, FileDiff};
+use super::sections::{Bar, Cause, Links, sections};
+use crate::edit::{Confidence, Edit};
+use crate::engine::{Analysis, Declared, Init, ModuleStatus};
 use crate::package::not_analysed;
 use crate::rule::{Finding, Outcome};
 
@@ -24,6 +25,8 @@ pub(super) struct Page {
     manual: usize,
     safe_as_is: usize,
     modules: Vec<Module>,
+    /// Findings of files that are part of no module.
+    elsewhere: Vec<Cause>,
     rules: Vec<RuleRow>,
     by_hand: Vec<Entry>,
     to_review: Vec<Entry>,
@@ -42,13 +45,15 @@ pub(super) struct Page {
 }
 
 #[derive(Serialize)]
-struct Module {
+pub(super) struct Module {
     name: String,
     file: String,
     init: &'static str,
     declared: &'static str,
     is_ready: bool,
     open: String,
+    bar: Bar,
+    causes: Vec<Cause>,
 }
 
 #[derive(Serialize)]
@@ -64,9 +69,11 @@ struct RuleRow {
     safe_as_is: usize,
 }
 
-/// A fix with all findings it settles, or a finding without a fix.
+/// A fix with all findings it settles, or findings without a fix for which the same is to be done.
 #[derive(Serialize)]
-struct Entry {
+pub(super) struct Entry {
+    /// `safe`, `review` or `hand`.
+    kind: &'static str,
     findings: Vec<Place>,
     /// What the fix does, or what is to be done by hand.
     advice: String,
@@ -76,24 +83,33 @@ struct Entry {
     /// The finding as a compiler would show it; empty if there is a diff.
     excerpt: String,
     diff: Vec<DiffLine>,
+    files: Vec<FileDiff>,
     needs_new_file: bool,
+}
+
+impl Entry {
+    /// Whether the same is to be done by hand.
+    pub(super) fn asks_as(&self, other: &Self) -> bool {
+        self.advice == other.advice
+    }
+
+    /// Takes the findings of another one over, and what it shows of them.
+    pub(super) fn join(&mut self, mut other: Self) {
+        self.findings.append(&mut other.findings);
+        self.excerpt += "\n\n";
+        self.excerpt += &other.excerpt;
+    }
 }
 
 #[derive(Serialize)]
 struct Place {
     place: String,
+    href: String,
     function: String,
     code: &'static str,
     name: &'static str,
     severity: &'static str,
     message: String,
-}
-
-#[derive(Serialize)]
-struct DiffLine {
-    /// `add`, `del`, `hunk`, `file`, or empty.
-    class: &'static str,
-    text: String,
 }
 
 #[derive(Serialize)]
@@ -125,12 +141,17 @@ impl Page {
             .iter()
             .for_each(|finding| sum.add(&finding.outcome));
         let rules = tallies(findings.iter().copied());
+        let links = Links {
+            view,
+            sources: results.sources,
+        };
         let by_hand: Vec<Entry> = findings
             .iter()
-            .filter_map(|finding| by_hand(view, finding))
+            .filter_map(|finding| by_hand(links, finding))
             .collect();
-        let to_review = fixes(view, &findings, Confidence::Review);
-        let safe_fixes = fixes(view, &findings, Confidence::Safe);
+        let to_review = fixes(links, &findings, Confidence::Review);
+        let safe_fixes = fixes(links, &findings, Confidence::Safe);
+        let (modules, elsewhere) = sections(links, analysis, &findings);
         let name = view.package.root.file_name();
         Self {
             version: env!("CARGO_PKG_VERSION"),
@@ -140,7 +161,8 @@ impl Page {
             review: sum.review_fix,
             manual: sum.manual,
             safe_as_is: sum.safe_as_is,
-            modules: modules(view, analysis),
+            modules,
+            elsewhere,
             rules: rules.into_iter().map(rule_row).collect(),
             fence: fence([&by_hand, &to_review, &safe_fixes]),
             by_hand,
@@ -168,8 +190,13 @@ impl Page {
     }
 }
 
-fn modules(view: View<'_>, analysis: &Analysis) -> Vec<Module> {
-    let module = |module: &crate::engine::ModuleStatus| Module {
+pub(super) fn module(
+    view: View<'_>,
+    module: &ModuleStatus,
+    bar: Bar,
+    causes: Vec<Cause>,
+) -> Module {
+    Module {
         name: module.name.clone(),
         file: view.root_path(module.file),
         init: match module.init {
@@ -184,8 +211,9 @@ fn modules(view: View<'_>, analysis: &Analysis) -> Vec<Module> {
         },
         is_ready: module.open.count() == 0 && module.open.is_complete,
         open: module.open.in_words(),
-    };
-    analysis.modules.iter().map(module).collect()
+        bar,
+        causes,
+    }
 }
 
 fn rule_row((rule, tally): (&'static crate::rule::Rule, Tally)) -> RuleRow {
@@ -202,23 +230,25 @@ fn rule_row((rule, tally): (&'static crate::rule::Rule, Tally)) -> RuleRow {
     }
 }
 
-fn by_hand(view: View<'_>, finding: &Finding) -> Option<Entry> {
+pub(super) fn by_hand(links: Links<'_>, finding: &Finding) -> Option<Entry> {
     let Outcome::Manual(advice) = &finding.outcome else {
         return None;
     };
     Some(Entry {
-        findings: vec![place(view, finding)],
+        kind: "hand",
+        findings: vec![place(links, finding)],
         advice: advice.clone(),
         assumptions: Vec::new(),
         confirmed: Vec::new(),
-        excerpt: excerpt(view, finding).trim_end().to_owned(),
+        excerpt: excerpt(links.view, finding).trim_end().to_owned(),
         diff: Vec::new(),
+        files: Vec::new(),
         needs_new_file: false,
     })
 }
 
 /// The fixes of one confidence, each once, in the order of the first finding it settles.
-fn fixes(view: View<'_>, findings: &[&Finding], confidence: Confidence) -> Vec<Entry> {
+pub(super) fn fixes(links: Links<'_>, findings: &[&Finding], confidence: Confidence) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut known = BTreeMap::<&[Edit], usize>::new();
     for finding in findings {
@@ -229,64 +259,32 @@ fn fixes(view: View<'_>, findings: &[&Finding], confidence: Confidence) -> Vec<E
             continue;
         }
         let at = *known.entry(&fix.edits).or_insert_with(|| {
+            let changed = Changed::new(links.view, fix);
             entries.push(Entry {
+                kind: match confidence {
+                    Confidence::Safe => "safe",
+                    Confidence::Review => "review",
+                },
                 findings: Vec::new(),
                 advice: fix.title.clone(),
                 assumptions: fix.assumptions.iter().map(ToString::to_string).collect(),
                 confirmed: fix.confirmed.iter().map(ToString::to_string).collect(),
                 excerpt: String::new(),
-                diff: diff(view, fix),
+                diff: changed.patch(),
+                files: changed.files(),
                 needs_new_file: !fix.needs.is_empty(),
             });
             entries.len() - 1
         });
-        entries[at].findings.push(place(view, finding));
+        entries[at].findings.push(place(links, finding));
     }
     entries
 }
 
-/// The diff of this fix alone.
-fn diff(view: View<'_>, fix: &Fix) -> Vec<DiffLine> {
-    let files = &view.package.files;
-    let by_file = fix.edits.chunk_by(|one, other| one.file == other.file);
-    let changed = by_file.map(|edits| {
-        let file = edits[0].file;
-        (file, apply(files.get(file).bytes(), edits).bytes)
-    });
-    let changed: Vec<_> = changed.collect();
-    let changes: Vec<_> = changed
-        .iter()
-        .map(|(file, new)| FileChange {
-            path: files.get(*file).path(),
-            old: Some(files.get(*file).bytes()),
-            new,
-            mode: view.package.info(*file).mode,
-        })
-        .collect();
-    let patch = patch(&changes, DEFAULT_CONTEXT);
-    let text = String::from_utf8_lossy(&patch);
-    text.lines()
-        .filter(|line| !line.starts_with("diff --git ") && !line.starts_with("index "))
-        .map(|line| DiffLine {
-            class: class(line),
-            text: line.to_owned(),
-        })
-        .collect()
-}
-
-fn class(line: &str) -> &'static str {
-    match line.as_bytes().first() {
-        _ if line.starts_with("--- ") || line.starts_with("+++ ") => "file",
-        Some(b'+') => "add",
-        Some(b'-') => "del",
-        Some(b'@') => "hunk",
-        _ => "",
-    }
-}
-
-fn place(view: View<'_>, finding: &Finding) -> Place {
+fn place(links: Links<'_>, finding: &Finding) -> Place {
     Place {
-        place: spot(view, finding),
+        place: spot(links.view, finding),
+        href: links.to(finding),
         function: finding.function.clone().unwrap_or_default(),
         code: finding.rule.code,
         name: finding.rule.name,
@@ -324,7 +322,7 @@ fn gaps(view: View<'_>, analysis: &Analysis) -> Vec<Gap> {
 
 fn fence(lists: [&Vec<Entry>; 3]) -> String {
     let texts = lists.into_iter().flatten().flat_map(|entry| {
-        let diff = entry.diff.iter().map(|line| line.text.as_str());
+        let diff = entry.diff.iter().map(DiffLine::text);
         diff.chain([entry.excerpt.as_str()])
     });
     let longest = texts.map(longest_row).max().unwrap_or(0);
