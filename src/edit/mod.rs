@@ -117,10 +117,11 @@ impl Fix {
             self.confidence = Confidence::Safe;
         }
         let facts = settled.iter().filter_map(Assumption::fact);
-        self.add_confirmed(facts.cloned());
+        self.rest_on_word(facts.cloned());
     }
 
-    fn add_confirmed(&mut self, facts: impl IntoIterator<Item = Fact>) {
+    /// Notes what the project has confirmed and the fix rests on.
+    pub fn rest_on_word(&mut self, facts: impl IntoIterator<Item = Fact>) {
         for fact in facts {
             if !self.confirmed.contains(&fact) {
                 self.confirmed.push(fact);
@@ -147,7 +148,7 @@ impl Fix {
         for assumption in &other.assumptions {
             self.assume(assumption.clone());
         }
-        self.add_confirmed(other.confirmed.iter().cloned());
+        self.rest_on_word(other.confirmed.iter().cloned());
         self.confidence = self.confidence.min(other.confidence);
         self.propagates |= other.propagates;
     }

@@ -10,6 +10,7 @@ use rustc_hash::FxHashSet;
 use super::whose::files_of_modules;
 use super::{Config, Stopped};
 use crate::edit::{Confidence, EditSet, FixId};
+use crate::facts::Fact;
 use crate::package::Package;
 use crate::rule::{Finding, Outcome, PackageCx, Rule, Suppression, suppressions};
 use crate::source::{ByteOffset, FileId};
@@ -110,6 +111,8 @@ pub struct Open {
     pub kinds: BTreeMap<OpenKind, usize>,
     /// Whether all rules about races ran, on all functions.
     pub is_complete: bool,
+    /// What the project has confirmed, without which more would be open.
+    word: BTreeSet<Fact>,
     /// Static variables by name.
     statics: BTreeSet<String>,
     /// What methods reach and nothing accounts for, in words, by why.
@@ -273,6 +276,8 @@ impl<'c, 'a> Readiness<'c, 'a> {
                 continue;
             };
             if self.is_settled(finding) && !left_out.contains(&at) {
+                let confirmed = finding.fix().map(|fix| &fix.confirmed);
+                open.word.extend(confirmed.into_iter().flatten().cloned());
                 continue;
             }
             *open.kinds.entry(kind).or_default() += 1;
@@ -359,18 +364,17 @@ impl<'c, 'a> Readiness<'c, 'a> {
 
     /// Names in the assumptions of the declarations what is open.
     pub(super) fn tell(&self, findings: &mut [Finding]) {
-        let notes: Vec<Option<String>> = findings
+        let open: Vec<Option<Open>> = findings
             .iter()
             .map(|finding| {
                 let declares = finding.rule.code.starts_with("UG2");
-                declares
-                    .then(|| self.open(findings, finding.file).sentence())
-                    .flatten()
+                declares.then(|| self.open(findings, finding.file))
             })
             .collect();
-        for (finding, note) in findings.iter_mut().zip(notes) {
-            if let (Outcome::Fix(fix), Some(note)) = (&mut finding.outcome, note) {
-                fix.assume(note);
+        for (finding, open) in findings.iter_mut().zip(open) {
+            if let (Outcome::Fix(fix), Some(open)) = (&mut finding.outcome, open) {
+                open.sentence().into_iter().for_each(|it| fix.assume(it));
+                fix.rest_on_word(open.word);
             }
         }
     }

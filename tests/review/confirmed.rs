@@ -132,6 +132,25 @@ fn a_fix_by_the_word_of_the_project_says_so() {
 }
 
 #[test]
+fn a_declaration_names_the_word_that_its_module_rests_on() {
+    let repository = buffers();
+    let path = repository.path().join("m.c");
+    let text = fs::read_to_string(&path).unwrap();
+    let init = "static struct PyModuleDef m = {PyModuleDef_HEAD_INIT, \"m\", NULL, -1, \
+                methods};\nPyMODINIT_FUNC\nPyInit_m(void)\n{\n    return \
+                PyModule_Create(&m);\n}\n";
+    fs::write(&path, text + init).unwrap();
+    let declared = || repository.json(&["--list"])["fixes"][2].clone();
+    assert!(declared().get("confirmed").is_none());
+    for key in [KNOWN, ONE, TWO] {
+        confirm(&repository, key);
+    }
+    // What else it asks for stays.
+    assert_eq!(declared()["level"], "review");
+    assert_eq!(declared()["confirmed"].as_array().unwrap().len(), 3);
+}
+
+#[test]
 fn what_no_fix_asks_is_refused_and_reported() {
     let repository = buffers();
     let path = repository.path().join("pyproject.toml");
