@@ -178,8 +178,12 @@ impl Marks {
                 Some(file) => format!("`{}`, which was not read, names `{name}`", file.display()),
                 None => format!("code that was not understood names `{name}`"),
             };
-            of_node.push(Mark::Leaves(what));
+            of_node.push(Mark::Leaves(what.clone()));
             of_node.push(Mark::Comes);
+            if let Some(inner) = followed.graph.known_pointee(node) {
+                marks[inner.index()].push(Mark::Leaves(what));
+                marks[inner.index()].push(Mark::Comes);
+            }
         }
         Self(marks)
     }
