@@ -33,7 +33,7 @@ declare_rule! {
     /// Finds settings of cibuildwheel, in `pyproject.toml` and in the workflows of GitHub Actions,
     /// under which no wheel for free-threaded Python is built:
     ///
-    /// - a pinned version before 2.18.1, which knows none;
+    /// - a pinned version before 2.18.1, which cannot build them;
     /// - `free-threaded-support`, which 3.0 removed;
     /// - the group `cpython-freethreading` of `enable`, which 2.22 to 3.0 need and 4.0 rejects;
     /// - `build` without, or `skip` with, a pattern for `cp314t`;
@@ -57,8 +57,8 @@ declare_rule! {
     ///
     /// ## Confidence
     /// Review for the removal of an option: if no workflow pins the version of cibuildwheel, you must
-    /// confirm that it is 3.1 or later. The other findings have no fix: which wheels are published is
-    /// for the maintainers to say.
+    /// confirm that it is 3.1 or later. The other findings have no fix: the maintainers decide which
+    /// wheels they publish.
     ///
     /// ## References
     /// - <https://cibuildwheel.pypa.io/en/stable/options/#enable>

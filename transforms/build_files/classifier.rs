@@ -20,7 +20,7 @@ declare_rule! {
     /// GIL.
     ///
     /// ## Why
-    /// Users and the tables of ported packages look at the classifier. `2 - Beta`, `3 - Stable`
+    /// Users look at the classifier, and so do the lists of ported packages. `2 - Beta`, `3 - Stable`
     /// and `4 - Resilient` promise more, step by step.
     ///
     /// ## Example
@@ -32,7 +32,7 @@ declare_rule! {
     ///     ]
     ///
     /// ## Confidence
-    /// Review: what is promised is for the maintainers to say. Written only with `--build-files`.
+    /// Review: the maintainers decide what they promise. Written only with `--build-files`.
     ///
     /// ## References
     /// - <https://pypi.org/classifiers/>

@@ -14,10 +14,10 @@ declare_rule! {
     /// requirements of `pyproject.toml` that keep setuptools below 75.7 or Meson below 1.5.
     ///
     /// ## Why
-    /// The macro says which of the two builds the headers describe. Defined for a build with the
-    /// GIL, it gives every object another layout: the module crashes. On Windows one `pyconfig.h`
-    /// serves both builds and does not define it; setuptools from 75.7 and Meson from 1.5 do so
-    /// for free-threaded Python, older ones compile for a Python with the GIL.
+    /// The macro says which of the two builds the headers describe. If it is defined for a build with the
+    /// GIL, every object has the wrong layout, and the module crashes. On Windows, one `pyconfig.h` serves
+    /// both builds and does not define the macro. setuptools 75.7 and Meson 1.5 define it for free-threaded
+    /// Python; older versions compile for a Python with the GIL.
     ///
     /// ## Example
     /// ```python

@@ -12,16 +12,16 @@ use crate::source::{ByteSpan, FileId};
 
 declare_rule! {
     /// ## What it does
-    /// Finds critical sections, and blocks between `Py_BEGIN_ALLOW_THREADS` and
-    /// `Py_END_ALLOW_THREADS`, that some path through the function leaves without their end, or
-    /// ends without their beginning. It does the same for a static `PyMutex`, in functions that both
-    /// lock and unlock it. A function that is entered or left with the mutex held by design is not
-    /// reported: it unlocks before it locks, or its name says that it locks.
+    /// Finds paths through a function that begin a critical section, or a block of
+    /// `Py_BEGIN_ALLOW_THREADS`, and do not end it, or that end one that they did not begin. The same
+    /// holds for a static `PyMutex` in functions that both lock and unlock it. A function that is
+    /// entered or left with the mutex held by design is not reported: it unlocks before it locks, or
+    /// its name says that it locks.
     ///
     /// ## Why
-    /// On the free-threaded build a section that is left open keeps its object locked for good,
-    /// and its record on the stack is used after the function has returned. On the build with the
-    /// GIL the macros are bare braces, so neither compiler nor tests say a word.
+    /// On the free-threaded build, a section that is left open keeps its object locked for ever, and
+    /// its record on the stack is used after the function has returned. On the build with the GIL, the
+    /// macros are bare braces, so neither the compiler nor the tests report anything.
     ///
     /// ## Example
     /// ```c
@@ -44,8 +44,8 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix: what was meant is not known. Moving the body into a function of its own
-    /// (`count_lock_held`) makes every `return` in it legal.
+    /// There is no fix: only the author knows what was meant. If you move the body into a function of
+    /// its own (`count_lock_held`), every `return` in it is allowed.
     pub static UNBALANCED_CRITICAL_SECTION {
         code: "UG302",
         name: "unbalanced-critical-section",

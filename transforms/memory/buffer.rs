@@ -9,15 +9,15 @@ use super::note;
 
 declare_rule! {
     /// ## What it does
-    /// Finds memory that is allocated by `PyObject_Malloc`, `PyObject_Calloc` or
-    /// `PyObject_Realloc` and holds no Python object, and moves it to `PyMem_Malloc` and its
-    /// family: every call that allocates, resizes or releases a pointer that may be the same, in
-    /// all functions and files, in one change.
+    /// Finds memory that `PyObject_Malloc`, `PyObject_Calloc` or `PyObject_Realloc` allocates and that
+    /// does not hold a Python object. The fix replaces these functions with `PyMem_Malloc` and its
+    /// family. It changes every call that may allocate, resize or release the same memory, in all
+    /// functions and files, in one step.
     ///
     /// ## Why
-    /// The free-threaded build keeps Python objects on a heap of their own, which the garbage
-    /// collector walks and from which other threads read without locks. Memory of that heap must
-    /// hold objects and nothing else.
+    /// The free-threaded build has a separate heap for Python objects. The garbage collector walks that
+    /// heap, and other threads read from it without locks. Its memory must hold objects and nothing
+    /// else.
     ///
     /// ## Example
     /// Before:
@@ -33,14 +33,13 @@ declare_rule! {
     ///     PyMem_Free(self->data);
     ///
     /// ## Confidence
-    /// Safe if every place that the pointer can get to is seen: both families take their memory
-    /// from the same allocator under the GIL. Review if the pointer is handed to code outside of
-    /// the package.
+    /// Safe if every place that the pointer can reach is analysed: with the GIL, both families use the
+    /// same allocator. Review if the pointer is passed to code outside the package.
     ///
     /// ## When it declines
     /// - A pointer of the family may be a Python object, or memory of another allocator.
-    /// - A call is made by the body of a macro.
-    /// - Nothing is seen to release it.
+    /// - A call is in the body of a macro.
+    /// - No call is found that releases it.
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#memory-allocation-apis>

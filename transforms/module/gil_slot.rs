@@ -11,12 +11,12 @@ use crate::source::{ByteOffset, ByteSpan, FileId, LineNumber};
 
 declare_rule! {
     /// ## What it does
-    /// Finds extension modules that are initialised in two phases (`PyModuleDef_Init`) and do not
-    /// say whether they run without the GIL.
+    /// Finds extension modules with two-phase initialisation (`PyModuleDef_Init`) that do not say whether
+    /// they run without the GIL.
     ///
     /// ## Why
-    /// When a free-threaded Python imports such a module, it switches the GIL on for the whole
-    /// process and warns. The `Py_mod_gil` slot says that this is not necessary.
+    /// When a free-threaded Python imports such a module, it turns the GIL on for the whole process and
+    /// warns. The `Py_mod_gil` slot says that this is not necessary.
     ///
     /// ## Example
     /// ```c
@@ -35,29 +35,31 @@ declare_rule! {
     ///     {0, NULL}
     /// };
     /// ```
-    /// Python 3.12 and older reject a slot that they do not know, so it gets a guard. If the package
-    /// already uses a correct guard around such a slot, the fix uses the same one.
+    /// Python 3.12 and older reject a slot that they do not know, so the fix puts a guard around it. If the
+    /// package already has a correct guard around such a slot, the fix uses the same one.
     ///
     /// ## Confidence
-    /// The slot is a promise about the whole module. `safe` if all rules about races ran,
-    /// nothing is left that this run does not repair, and every write that a method can reach is
-    /// accounted for. A write is accounted for if it goes to the stack, to new memory that nobody
-    /// else has, to an atomic or thread-local variable, or happens under a lock.
+    /// The slot is a promise about the whole module. `safe` if all of this holds:
     ///
-    /// Else `review`, and the fix names what is left: writes through pointers, module state and
-    /// capsules; library functions that get shared data; C functions with static state (`strtok`,
-    /// `localtime`); methods that no analysed file defines. If several threads may call a library at
-    /// once, the project can state that: `/* ungil: thread-safe(prefix_*) */`, or
-    /// `thread-safe = ["prefix_*"]` in the configuration.
+    /// - All rules about races ran.
+    /// - This run repairs everything that they found.
+    /// - Every write that a method can reach is accounted for: it goes to memory that no other thread has, is
+    ///   atomic, or happens under a lock.
+    ///
+    /// Otherwise `review`, and the fix names the writes and calls that are still open.
     ///
     /// ## When it declines
-    /// - The slot array is filled at run time, has a written length or numbered entries,
-    ///   or comes out of a macro.
+    /// - The slot array is filled at run time, has an explicit length or numbered entries, or comes out of a
+    ///   macro.
     /// - The module says `Py_MOD_GIL_USED`.
     ///
     /// ## Alternative
-    /// `ungil review` also offers `Py_MOD_GIL_USED`. The GIL then stays on, as without a declaration,
-    /// but the source says that this is meant.
+    /// `ungil review` also offers `Py_MOD_GIL_USED`. The GIL then stays on, as without a declaration, but the
+    /// source says that this is intended.
+    ///
+    /// ## References
+    /// - [Module declarations](../topics/module-declarations.md): which writes are accounted for, how to answer
+    /// - <https://docs.python.org/3/howto/free-threading-extensions.html#module-initialization>
     pub static UNDECLARED_MULTI_PHASE_MODULE {
         code: "UG201",
         name: "undeclared-multi-phase-module",

@@ -12,13 +12,12 @@ use crate::source::{ByteOffset, ByteSpan, FileId};
 
 declare_rule! {
     /// ## What it does
-    /// Finds extension modules that are initialised in one phase (`PyModule_Create`) and do not
-    /// say whether they run without the GIL. Modules whose initialisation is not understood are
-    /// named as well.
+    /// Finds extension modules with single-phase initialisation (`PyModule_Create`) that do not say whether
+    /// they run without the GIL. A module whose initialisation cannot be analysed is reported as well.
     ///
     /// ## Why
-    /// When a free-threaded Python imports such a module, it switches the GIL on for the whole
-    /// process and warns. `PyUnstable_Module_SetGIL` says that this is not necessary.
+    /// When a free-threaded Python imports such a module, it turns the GIL on for the whole process and
+    /// warns. `PyUnstable_Module_SetGIL` says that this is not necessary.
     ///
     /// ## Example
     /// ```c
@@ -37,29 +36,31 @@ declare_rule! {
     /// PyUnstable_Module_SetGIL(m, Py_MOD_GIL_NOT_USED);
     /// #endif
     /// ```
-    /// The call comes after the test for `NULL`; if there is no test, the fix adds one.
+    /// The call comes after the test for `NULL`. If there is no test, the fix adds one.
     /// `return PyModule_Create(&module_def);` gets a variable.
     ///
     /// ## Confidence
-    /// The call is a promise about the whole module. `safe` if all rules about races ran,
-    /// nothing is left that this run does not repair, and every write that a method can reach is
-    /// accounted for. A write is accounted for if it goes to the stack, to new memory that nobody
-    /// else has, to an atomic or thread-local variable, or happens under a lock.
+    /// The call is a promise about the whole module. `safe` if all of this holds:
     ///
-    /// Else `review`, and the fix names what is left: writes through pointers, module state and
-    /// capsules; library functions that get shared data; C functions with static state (`strtok`,
-    /// `localtime`); methods that no analysed file defines. If several threads may call a library at
-    /// once, the project can state that: `/* ungil: thread-safe(prefix_*) */`, or
-    /// `thread-safe = ["prefix_*"]` in the configuration.
+    /// - All rules about races ran.
+    /// - This run repairs everything that they found.
+    /// - Every write that a method can reach is accounted for: it goes to memory that no other thread has, is
+    ///   atomic, or happens under a lock.
+    ///
+    /// Otherwise `review`, and the fix names the writes and calls that are still open.
     ///
     /// ## When it declines
     /// - The new module is not stored in a plain variable, or a macro stores and tests it.
-    /// - No call of `PyModule_Create` can be found that makes the module.
+    /// - No call of `PyModule_Create` is found that makes the module.
     /// - The module says `Py_MOD_GIL_USED`.
     ///
     /// ## Alternative
-    /// `ungil review` also offers `Py_MOD_GIL_USED`. The GIL then stays on, as without a declaration,
-    /// but the source says that this is meant.
+    /// `ungil review` also offers `Py_MOD_GIL_USED`. The GIL then stays on, as without a declaration, but the
+    /// source says that this is intended.
+    ///
+    /// ## References
+    /// - [Module declarations](../topics/module-declarations.md): which writes are accounted for, how to answer
+    /// - <https://docs.python.org/3/howto/free-threading-extensions.html#module-initialization>
     pub static UNDECLARED_SINGLE_PHASE_MODULE {
         code: "UG202",
         name: "undeclared-single-phase-module",

@@ -29,12 +29,12 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// `review`: the compiler must know `_Thread_local` of C11, and nobody may hand the buffer to
-    /// another thread. Where the buffer does not leave the function, a variable without `static`
-    /// may be the better repair.
+    /// `review`: the compiler must support `_Thread_local` of C11, and no code may pass the buffer to
+    /// another thread. If the buffer does not leave the function, a variable without `static` may be
+    /// the better repair.
     ///
     /// ## When it declines
-    /// - The array does not hold characters: its values may be meant for all threads.
+    /// - The array does not hold characters: all threads may be meant to see its values.
     /// - It is filled under a test of another static variable: `if (!ready) { fill(table); ready = 1; }`.
     /// - It is written while the module is made, or other functions use it.
     pub static STATIC_BUFFER {

@@ -24,13 +24,13 @@ const TRIGGERS: &[&str] = &[
 declare_rule! {
     /// ## What it does
     /// Finds calls that run arbitrary Python code (calls, attributes, comparisons, iteration,
-    /// imports) between taking a lock of C and giving it back.
+    /// imports) while a C lock is held.
     ///
     /// ## Why
-    /// Python code may detach the thread, and the garbage collector may stop it there, with the
-    /// lock held. Another thread that waits for the lock while attached cannot be stopped, so the
-    /// collector waits for it, it waits for the lock, and neither goes on. Python code may also try
-    /// to take the same lock again.
+    /// Python code may detach the thread, and the garbage collector may stop it at that point, with the
+    /// lock held. Another thread that waits for the lock while it is attached cannot be stopped. The
+    /// collector then waits for that thread, and that thread waits for the lock: a deadlock. Python code
+    /// may also try to take the same lock again.
     ///
     /// ## Example
     /// ```c
@@ -48,8 +48,8 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix: what the lock protects is not known. A critical section on the object may
-    /// replace the lock: the section is suspended while the thread waits.
+    /// There is no fix: it is not known what the lock protects. A critical section on the object may
+    /// replace the lock, because the section is suspended while the thread waits.
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#critical-sections>

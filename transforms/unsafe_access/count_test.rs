@@ -19,9 +19,9 @@ declare_rule! {
     /// `PyUnstable_Object_IsUniquelyReferenced`.
     ///
     /// ## Why
-    /// On the free-threaded build the count is kept in two parts, and some references are not
-    /// counted at all: 1 does not mean that nobody else can see the object, and from 3.14 on an
-    /// argument of a function may have a count of 1 although the caller still uses it.
+    /// On the free-threaded build, the count has two parts, and some references are not counted at
+    /// all. A count of 1 does not mean that no other code has the object. Since Python 3.14, an argument
+    /// of a function may have a count of 1 although the caller still uses it.
     ///
     /// ## Example
     /// Before:
@@ -40,11 +40,12 @@ declare_rule! {
     /// threads can reach, they may use the object right after the test. The function is new in 3.14;
     /// older Pythons get it from the compatibility header.
     ///
+    /// For an argument of the function on Python 3.14 and newer, use
+    /// `PyUnstable_Object_IsUniqueReferencedTemporary` instead: the caller may still use the object.
+    ///
     /// ## When it declines
-    /// - The comparison is with 2: which of the two references others may use cannot be seen.
-    /// - It is made by the body of a macro.
-    /// - On 3.14 an argument of a function may have a count of 1 although its caller still uses it:
-    ///   `PyUnstable_Object_IsUniqueReferencedTemporary` is for those.
+    /// - The comparison is with 2: it is not known which of the two references other code may use.
+    /// - The comparison is in the body of a macro.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/object.html#c.PyUnstable_Object_IsUniquelyReferenced>

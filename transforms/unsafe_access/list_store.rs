@@ -15,12 +15,12 @@ pub const NAMES: &[&str] = &["PyList_SET_ITEM"];
 
 declare_rule! {
     /// ## What it does
-    /// Replaces `PyList_SET_ITEM` with `PyList_SetItem` where the list is not one that the
-    /// function has just made.
+    /// Replaces `PyList_SET_ITEM` with `PyList_SetItem`, except for a list that the function has just
+    /// made.
     ///
     /// ## Why
-    /// The macro stores without a lock and without looking: another thread can shorten the list
-    /// meanwhile, and the item that stood there before is not released.
+    /// The macro stores without a lock and without a check. Another thread can shorten the list at the
+    /// same time, and the old item is not released.
     ///
     /// ## Example
     /// Before:
@@ -32,14 +32,13 @@ declare_rule! {
     ///     PyList_SetItem(self->rows, i, row);
     ///
     /// ## Confidence
-    /// Review: `PyList_SetItem` releases the old item, so code that released it itself, or moves
-    /// items from place to place, must change; it can fail, with an exception, where the index is
-    /// out of range.
+    /// Review: `PyList_SetItem` releases the old item, so code that released it itself, or that moves
+    /// items within the list, must change. It fails with an exception if the index is out of range.
     ///
     /// ## When it declines
-    /// - The call is made by the body of a macro, or its value is used.
+    /// - The call is in the body of a macro, or its value is used.
     /// - The item is `NULL`, or its index is past the last item: `PyList_SetItem` releases the old item,
-    ///   and refuses an index out of range.
+    ///   and rejects an index that is out of range.
     /// - The function reads items of the list itself: it moves them, or releases the old one. The fix
     ///   removes a release right before the store.
     ///

@@ -22,9 +22,9 @@ declare_rule! {
     /// `Py_SET_SIZE`. Reports direct access to the array of a list (`ob_item`).
     ///
     /// ## Why
-    /// The free-threaded build has no `ob_refcnt`: the count is kept in two parts. Sizes and types
-    /// are read there in one step. The array of a list can be replaced and freed by another thread
-    /// at any time.
+    /// The free-threaded build has no `ob_refcnt`: the count has two parts. `Py_SIZE` and `Py_TYPE` read
+    /// sizes and types atomically there. Another thread can replace and free the array of a list at any
+    /// time.
     ///
     /// ## Example
     /// Before:
@@ -42,10 +42,10 @@ declare_rule! {
     /// assignment to the count: `Py_SET_REFCNT` reads the old count first.
     ///
     /// ## When it declines
-    /// - The array of a list: `PyList_GetItemRef`, a critical section, or a tuple.
-    /// - The size of an int: from 3.12 on it has none, and `Py_SIZE` reads something else.
-    /// - The access is made by the body of a macro, the address is taken, or the assignment is a
-    ///   part of a larger expression.
+    /// - The array of a list: use `PyList_GetItemRef`, a critical section, or a tuple instead.
+    /// - The size of an int: since Python 3.12 an int has no size, and `Py_SIZE` reads something else.
+    /// - The access is in the body of a macro, its address is taken, or the assignment is part of a
+    ///   larger expression.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/structures.html#c.Py_SET_TYPE>

@@ -38,12 +38,12 @@ const STORES: &[&str] = &["PyList_SET_ITEM", "PyTuple_SET_ITEM"];
 
 declare_rule! {
     /// ## What it does
-    /// Finds memory that is made for the items of a list, a dict or any sequence (`malloc`,
-    /// `PyMem_New`, `PyTuple_New`, …) and filled in a loop that goes by the container again: by
-    /// `i < PyList_GET_SIZE(list)`, or by `PyDict_Next`.
+    /// Finds memory that is allocated for the items of a list, a dict or any sequence (`malloc`,
+    /// `PyMem_New`, `PyTuple_New`, …) and filled in a loop that asks the container again when to stop:
+    /// `i < PyList_GET_SIZE(list)`, or `PyDict_Next`.
     ///
     /// ## Why
-    /// Another thread can add items between the two. The loop then writes past the end of the
+    /// Another thread can add items in between. The loop then writes past the end of the
     /// memory. A strong reference for each item does not prevent that.
     ///
     /// ## Example
@@ -52,7 +52,7 @@ declare_rule! {
     /// for (i = 0; i < PyList_GET_SIZE(list); i++)
     ///     values[i] = number_of(list, i);
     /// ```
-    /// Use instead, where `number_of` copes with an item that is not there any more:
+    /// Use instead, if `number_of` handles an item that no longer exists:
     /// ```c
     /// n = PyList_GET_SIZE(list);
     /// values = PyMem_New(double, n);
@@ -61,8 +61,8 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix: what a shorter container means for the rest of the function is for the
-    /// author to say. A loop that also compares the index with the first size is not reported.
+    /// There is no fix: only the author knows what a shorter container means for the rest of the
+    /// function. A loop that also compares the index with the first size is not reported.
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#container-thread-safety>

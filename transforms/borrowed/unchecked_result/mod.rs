@@ -33,15 +33,15 @@ const TRIGGERS: &[&str] = &[
 declare_rule! {
     /// ## What it does
     /// Finds results of `PyList_GetItemRef`, `PyDict_GetItemRef`, `PyDict_GetItemStringRef` and
-    /// `PyWeakref_GetRef` that are used, on some path, although neither the result nor the status
-    /// was tested. Results of `PySequence_GetItem`, `PyObject_GetItem`, `PyObject_GetAttr`,
-    /// `PySet_Pop`, `PyIter_Next` and the like are reported only if the function relies on an earlier
-    /// question: for the size (`PySequence_Size(o)`), the key (`PyMapping_HasKeyString(o, "a")`) or
-    /// the attribute (`PyObject_HasAttrString(o, "a")`).
+    /// `PyWeakref_GetRef` that some path uses without a test of the result or the status. Results of
+    /// `PySequence_GetItem`, `PyObject_GetItem`, `PyObject_GetAttr`, `PySet_Pop`, `PyIter_Next` and
+    /// similar calls are reported only if the function relies on an earlier test: of the size
+    /// (`PySequence_Size(o)`), the key (`PyMapping_HasKeyString(o, "a")`) or the attribute
+    /// (`PyObject_HasAttrString(o, "a")`).
     ///
     /// ## Why
-    /// These calls return `NULL` if the list got shorter, the key is gone or the referent is dead.
-    /// Another thread can cause that at any time, also right after a test of the size or of the key.
+    /// These calls return `NULL` if the list has become shorter, the key was removed or the referent is
+    /// dead. Another thread can cause that at any time, also right after a test of the size or the key.
     /// `Py_DECREF` and the macros that read an object crash on `NULL`.
     ///
     /// ## Example
@@ -62,13 +62,13 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix: how the function leaves there is for the author to say.
+    /// There is no fix: only the author knows how the function should leave at that point.
     ///
     /// ## When it declines
     /// - No other thread can reach the container.
     /// - The code runs only while a module is initialised.
-    /// - For `PySequence_GetItem` and the like: the function never asked whether there is something to
-    ///   find. Such a lookup can fail with the GIL as well.
+    /// - For `PySequence_GetItem` and similar calls: the function never tested before whether the item
+    ///   exists. Such a lookup can fail with the GIL as well.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/list.html#c.PyList_GetItemRef>

@@ -37,22 +37,22 @@ declare_rule! {
     ///               py_limited_api=not sysconfig.get_config_var("Py_GIL_DISABLED"))
     ///
     /// ## Confidence
-    /// Safe: with the GIL the variable is 0 or not set, and all values are what they were. All
-    /// places of a file change together, or none. Written only with `--build-files`.
+    /// Safe: with the GIL, the variable is 0 or not set, and all values stay as they were. Either all
+    /// places of a file change, or none. Written only with `--build-files`.
     ///
     /// ## When it declines
     /// - The value comes from elsewhere: a parameter, a variable that is set more than once, a
     ///   string of several options.
-    /// - `setup.cfg`, `pyproject.toml`, Meson and CMake have no such condition of their own; the
-    ///   finding names the way out.
+    /// - `setup.cfg`, `pyproject.toml`, Meson and CMake cannot express this condition; the finding says
+    ///   what to do instead.
     /// - `#define Py_LIMITED_API` in C. `Py_GIL_DISABLED` comes from `pyconfig.h`, which would have
     ///   to be included before it; on Windows that decides what is linked.
     ///
     /// ## Python 3.15
     /// There `Py_LIMITED_API` gives the stable ABI `abi3t` on the free-threaded build, which
     /// setuptools builds from 84.2. The condition may then be
-    /// `sysconfig.get_config_var("Py_GIL_DISABLED") and sys.version_info < (3, 15)`, once
-    /// the code has no static types and no `PyObject_HEAD` any more.
+    /// `sysconfig.get_config_var("Py_GIL_DISABLED") and sys.version_info < (3, 15)`, after all static
+    /// types and uses of `PyObject_HEAD` have been removed from the code.
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#limited-c-api-and-stable-abi>
