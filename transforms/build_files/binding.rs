@@ -40,7 +40,7 @@ declare_rule! {
     pub static UNDECLARED_BINDING {
         code: "UG804",
         name: "undeclared-binding",
-        summary: "a module of a binding generator does not say that it needs no GIL",
+        summary: "a module of a binding generator does not declare that it runs without the GIL",
         since: "0.1.0",
         best: None,
         build: check,
@@ -83,7 +83,7 @@ fn undeclared(
     who: &str,
     advice: &str,
 ) -> Finding {
-    let message = format!("modules of {who} turn the GIL on unless they say otherwise");
+    let message = format!("modules of {who} turn the GIL on unless they declare otherwise");
     let outcome = Outcome::Manual(advice.to_owned());
     finding(&UNDECLARED_BINDING, file, range, message, outcome)
 }
@@ -153,7 +153,7 @@ fn pybind11(id: FileId, file: &SourceFile) -> Vec<Finding> {
             span: tokens[at].span,
             function: None,
             api: None,
-            message: "modules of pybind11 turn the GIL on unless they say otherwise".to_owned(),
+            message: "modules of pybind11 turn the GIL on unless they declare otherwise".to_owned(),
             notes: Vec::new(),
             outcome: Outcome::Manual(
                 "add the argument `py::mod_gil_not_used()` (pybind11 2.13 or later) once its code \

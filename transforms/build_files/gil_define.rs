@@ -77,8 +77,8 @@ fn in_python<'f>(
     };
     let found = python.nodes().filter(defines).filter(is_free);
     found.map(|node| {
-        let message = "`Py_GIL_DISABLED` is defined on Pythons with the GIL too";
-        let advice = "leave it to setuptools 75.7 or later, or define it only where \
+        let message = "`Py_GIL_DISABLED` is also defined for Pythons with the GIL";
+        let advice = "let setuptools 75.7 or later define it, or define it only if \
                       `sysconfig.get_config_var(\"Py_GIL_DISABLED\")` is true";
         let outcome = Outcome::Manual(advice.to_owned());
         finding(
@@ -96,7 +96,8 @@ fn in_toml(file: &BuildFile<'_>, toml: &Toml) -> Vec<Finding> {
     let old = requirements.filter_map(|(text, at)| Some((too_old(text)?, at)));
     old.map(|((tool, first), at)| {
         let message = format!(
-            "{tool} before {first} compiles for Pythons with the GIL on Windows, whatever runs it"
+            "{tool} before {first} compiles for Pythons with the GIL on Windows, even when a \
+             free-threaded Python runs it"
         );
         let advice = format!("allow {tool} {first} or later");
         let outcome = Outcome::Manual(advice);

@@ -94,7 +94,7 @@ declare_rule! {
     /// if (failed)
     ///     return NULL;
     /// ```
-    /// No `return` or `goto` may leave a section: the fix moves it after the section.
+    /// No `return` or `goto` may leave a section: the fix moves it.
     ///
     /// ## Confidence
     /// `safe` if it is proven that the section holds, or that the copy has the items of the dict and is
@@ -108,7 +108,7 @@ declare_rule! {
     /// - The loop needs a copy, but changes other keys than the current one, or the function cannot return an
     ///   error.
     /// - The loop detaches the thread.
-    /// - The iteration is written by hand.
+    /// - The call is not the condition of a loop.
     ///
     /// ## Alternative
     /// If the dict is a parameter, `ungil review` may offer a helper function for the loop.
@@ -176,8 +176,8 @@ impl<'a> Sites<'a> {
                 Ok(site) => match self.outer(site) {
                     // `while (PyDict_Next(a, …) && PyDict_Next(b, …))`
                     Some(outer) if outer > at => Outcome::Manual(
-                        "another call of `PyDict_Next` stands in the same condition: give it a \
-                         loop of its own"
+                        "another call of `PyDict_Next` is in the same condition: put it in its \
+                         own loop"
                             .into(),
                     ),
                     Some(outer) if !copied.contains_key(&self.calls[outer]) => {
@@ -251,7 +251,7 @@ impl<'a> Sites<'a> {
             && self.fills_what_was_counted(site, shared)
         {
             fix.assume(format!(
-                "`{dict}` has the same items in the loop as in the one that has counted them"
+                "`{dict}` has the same items in this loop as in the loop that counted them"
             ));
         }
     }
@@ -274,8 +274,8 @@ impl<'a> Sites<'a> {
         // Up to 3.13 the call waits for the lock that its own thread has, and suspends the section.
         if let Some(dict) = scope.text(site.dict) {
             fix.assume(format!(
-                "no other thread adds to `{dict}` between the loop and `PyDict_Clear`, which drops \
-                 what the loop has not seen"
+                "no other thread adds to `{dict}` between the loop and `PyDict_Clear`, which \
+                 would drop an item that the loop has not seen"
             ));
         }
         Ok(fix)
@@ -294,8 +294,8 @@ impl<'a> Sites<'a> {
                     (waiting::waits(scope, &wide), scope.text(site.dict))
                 {
                     fix.assume(format!(
-                        "no other thread adds to `{dict}` while {name} waits for a lock, which \
-                         suspends the section"
+                        "no other thread adds to `{dict}` while {name} waits for a lock, because \
+                         the section is suspended meanwhile"
                     ));
                 }
                 return Ok(fix);
@@ -306,7 +306,7 @@ impl<'a> Sites<'a> {
             self.assume_item(site, &[], &mut fix);
         } else if let (Some(asked), Some(dict)) = (asked.first(), scope.text(site.dict)) {
             fix.assume(format!(
-                "`{dict}` has no more items in the loop than `{}` says outside of it",
+                "`{dict}` has no more items in the loop than `{}` returned outside it",
                 asked.name
             ));
         }
@@ -336,7 +336,9 @@ impl<'a> Sites<'a> {
             && !once::has_item(self.scope, site, asked)
             && let Some(dict) = self.scope.text(site.dict)
         {
-            fix.assume(format!("`{dict}` has an item when `PyDict_Next` is called"));
+            fix.assume(format!(
+                "`{dict}` is not empty when `PyDict_Next` is called"
+            ));
         }
     }
 
@@ -442,14 +444,14 @@ fn read(scope: &Scope<'_>, call: ExprId) -> Result<Site, Box<Outcome>> {
     }
     if private::may_traverse(scope) {
         return Err(by_hand(
-            "a garbage collector may call this function while it holds all threads still, one of \
-             which may have the lock of the dict: give `tp_traverse` a loop of its own"
+            "the garbage collector may call this function while it stops all threads, and one of \
+             them may hold the lock of the dict: write a separate loop for `tp_traverse`"
                 .into(),
         ));
     }
     if scope.cx.span(scope.item, call).is_none() {
         return Err(by_hand(
-            "the call is made by a macro: put the critical section into the `#define`".into(),
+            "the call is in a macro: put the critical section into the `#define`".into(),
         ));
     }
     let site = Site::read(scope, call).map_err(by_hand)?;

@@ -57,8 +57,8 @@ fn finding(cx: &PackageCx<'_>, name: &'static str, site: CallSite) -> Option<Fin
     let outcome = match cx.provenance(site, 0) {
         Verdict::Safe(proof) => Outcome::Safe(proof.sentence),
         Verdict::Shared(_) => Outcome::Manual(
-            "iterate with `PyObject_GetIter` and `PyIter_Next`, or over a copy that \
-             `PyFrozenSet_New` makes"
+            "iterate with `PyObject_GetIter` and `PyIter_Next`, or over a copy made with \
+             `PyFrozenSet_New`"
                 .to_owned(),
         ),
     };
@@ -68,7 +68,7 @@ fn finding(cx: &PackageCx<'_>, name: &'static str, site: CallSite) -> Option<Fin
         span,
         function: cx.function(site.item).map(|function| function.name.clone()),
         api: Some(name),
-        message: format!("`{name}` goes over a set without a lock"),
+        message: format!("`{name}` iterates over a set without a lock"),
         notes: Vec::new(),
         outcome,
     })

@@ -49,7 +49,7 @@ declare_rule! {
     pub static UNBALANCED_CRITICAL_SECTION {
         code: "UG302",
         name: "unbalanced-critical-section",
-        summary: "critical section that some path leaves open or ends twice",
+        summary: "a critical section that some path leaves open or ends twice",
         since: "0.1.0",
         best: None,
         triggers: &[
@@ -134,11 +134,14 @@ impl Report<'_> {
         let message = match found.fault {
             Fault::LeftOpen if is_mutex => format!("{name} is still locked here"),
             Fault::OpenTwice if is_mutex => {
-                format!("{name} is locked here while it may be locked: it waits for itself")
+                format!(
+                    "{name} is locked here although it may already be locked: the thread then \
+                     waits for itself"
+                )
             }
             Fault::LeftOpen => format!("{name} is still open here"),
-            Fault::NotOpen => format!("{name} is ended here, where it may not be open"),
-            Fault::OpenTwice => format!("{name} begins here while it may be open"),
+            Fault::NotOpen => format!("{name} is ended here although it may not be open"),
+            Fault::OpenTwice => format!("{name} begins here although it may be open"),
             Fault::WrongEnd => "this ends a critical section that was not begun here".to_owned(),
         };
         Some(Finding {
@@ -163,14 +166,7 @@ impl Report<'_> {
             })
         };
         let branch = |&(at, held): &(Point, bool)| {
-            note(
-                at,
-                if held {
-                    "this holds"
-                } else {
-                    "this does not hold"
-                },
-            )
+            note(at, if held { "this holds" } else { "this is false" })
         };
         let opened = found.opened.and_then(|at| note(at, "it begins here"));
         let branches = found.path.iter().filter_map(branch);
@@ -207,15 +203,15 @@ impl Report<'_> {
 
 fn advice(fault: Fault, is_mutex: bool) -> &'static str {
     match fault {
-        Fault::LeftOpen if is_mutex => "unlock it on this path as well",
+        Fault::LeftOpen if is_mutex => "unlock it on this path, too",
         Fault::OpenTwice if is_mutex => "unlock it first, or lock it once around both",
         Fault::LeftOpen => {
-            "record the outcome and leave after the end of the section, or move its body into a \
-             function that is called between begin and end"
+            "store the result and leave after the end of the section, or move its body into a \
+             function that is called in the section"
         }
-        Fault::NotOpen => "move the label behind the end of the section, or the jump into it",
+        Fault::NotOpen => "move the label after the end of the section, or the jump into it",
         Fault::OpenTwice => "jump to a place before the section begins",
-        Fault::WrongEnd => "use the end that belongs to the begin, in the same block",
+        Fault::WrongEnd => "use the end macro that belongs to the begin macro, in the same block",
     }
 }
 
@@ -233,10 +229,10 @@ mod tests {
     fn the_end_of_another_kind_is_told() {
         insta::assert_snapshot!(found("    Py_BEGIN_CRITICAL_SECTION2(d, d);\n    g();\n    Py_END_CRITICAL_SECTION();"), @r"
         6: this ends a critical section that was not begun here
-          by hand: use the end that belongs to the begin, in the same block
+          by hand: use the end macro that belongs to the begin macro, in the same block
         6: the critical section is still open here
           4: it begins here
-          by hand: record the outcome and leave after the end of the section, or move its body into a function that is called between begin and end
+          by hand: store the result and leave after the end of the section, or move its body into a function that is called in the section
         ");
     }
 
@@ -246,10 +242,10 @@ mod tests {
         7: `m` is still locked here
           5: it begins here
           6: this holds
-          by hand: unlock it on this path as well
-        8: `m` is locked here while it may be locked: it waits for itself
+          by hand: unlock it on this path, too
+        8: `m` is locked here although it may already be locked: the thread then waits for itself
           5: it begins here
-          6: this does not hold
+          6: this is false
           by hand: unlock it first, or lock it once around both
         ");
     }

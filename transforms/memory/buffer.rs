@@ -84,7 +84,7 @@ fn finding(cx: &PackageCx<'_>, family: &Family) -> Option<Finding> {
         span: first.place.1,
         function: cx.function(first.call.item).map(|f| f.name.clone()),
         api: Some(name),
-        message: format!("`{name}` allocates what is no Python object"),
+        message: format!("`{name}` allocates memory that does not hold a Python object"),
         notes: notes.collect(),
         outcome: outcome(family),
     })
@@ -95,28 +95,28 @@ fn outcome(family: &Family) -> Outcome {
     if let Some(other) = family.domains(&acts).iter().find(|d| **d != Domain::Object) {
         return Outcome::Manual(format!(
             "the same pointer may hold memory that `{}` releases: allocate and release all of it \
-             by one family, `PyMem_Malloc` and `PyMem_Free`",
+             with one family, `PyMem_Malloc` and `PyMem_Free`",
             other.release()
         ));
     }
     if family.takes_objects {
         return Outcome::Manual(
-            "a call that releases it also releases Python objects: give the buffer a release of \
-             its own, and use the `PyMem_` functions for it"
+            "a call that releases it also releases Python objects: release the buffer with a \
+             separate call, and use the `PyMem_` functions for it"
                 .to_owned(),
         );
     }
     let in_macro = family.members.iter().find_map(|m| m.from_macro.as_ref());
     if let Some(name) = in_macro {
         return Outcome::Manual(format!(
-            "a call is made by the macro `{name}`: use the `PyMem_` functions there and at the \
-             other places together"
+            "a call is in the macro `{name}`: use the `PyMem_` functions there and at the other \
+             places together"
         ));
     }
     if family.domains(&[Act::Release, Act::Resize]).is_empty() {
         return Outcome::Manual(
-            "nothing was found that releases it: change that and this to the `PyMem_` functions \
-             together"
+            "no call was found that releases it: change that call and this one to the `PyMem_` \
+             functions together"
                 .to_owned(),
         );
     }
@@ -126,7 +126,7 @@ fn outcome(family: &Family) -> Outcome {
 fn fix(family: &Family) -> Fix {
     let count = family.members.len();
     let mut fix = Fix::safe(format!(
-        "move it to the `PyMem_` functions at {count} places"
+        "use the `PyMem_` functions instead, at {count} places"
     ));
     for member in &family.members {
         if let Some(new) = in_mem_domain(member.allocator.name) {
@@ -138,7 +138,7 @@ fn fix(family: &Family) -> Fix {
         fix.assume(format!("nothing else releases or resizes it: {what}"));
     }
     if family.leaves.is_empty() && family.members.iter().any(|member| member.comes) {
-        fix.assume("pointers that come from other code were not allocated by `PyObject_Malloc`");
+        fix.assume("pointers that come from other code were not allocated with `PyObject_Malloc`");
     }
     fix
 }

@@ -89,7 +89,7 @@ fn finding(cx: &PackageCx<'_>, from: &Member, to: &Member) -> Finding {
         ),
         notes: vec![note(from)],
         outcome: Outcome::Manual(format!(
-            "release it by `{}`, or allocate it by the family of `{}`",
+            "release it with `{}`, or allocate it with the family of `{}`",
             gives.domain.release(),
             takes.name
         )),

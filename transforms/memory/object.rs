@@ -63,13 +63,13 @@ fn finding(cx: &PackageCx<'_>, member: &Member) -> Option<Finding> {
         function: cx.function(member.call.item).map(|f| f.name.clone()),
         api: Some(allocator.name),
         message: format!(
-            "`{}` allocates what `{by}` makes a Python object of",
+            "`{}` allocates memory that `{by}` turns into a Python object",
             allocator.name
         ),
         notes: Vec::new(),
         outcome: Outcome::Manual(
-            "allocate it by `PyObject_New`, `PyObject_GC_New` or `tp_alloc`, and release it by \
-             `PyObject_Free`, `PyObject_GC_Del` or `tp_free`"
+            "allocate it with `PyObject_New`, `PyObject_GC_New` or `tp_alloc`, and release it \
+             with `PyObject_Free`, `PyObject_GC_Del` or `tp_free`"
                 .to_owned(),
         ),
     })

@@ -63,7 +63,8 @@ declare_rule! {
     pub static UNDECLARED_MULTI_PHASE_MODULE {
         code: "UG201",
         name: "undeclared-multi-phase-module",
-        summary: "a module with two-phase initialisation does not say that it runs without the GIL",
+        summary: "a module with two-phase initialisation does not declare that it runs without \
+                  the GIL",
         since: "0.1.0",
         best: Some(Confidence::Safe),
         triggers: TRIGGERS,
@@ -82,10 +83,10 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
         open.filter(|module| !module.defs().is_empty())
             .map(|module| {
                 let message = format!(
-                    "module `{}` has no `Py_mod_gil` slot: importing it switches the GIL on",
+                    "module `{}` has no `Py_mod_gil` slot: importing it turns the GIL on",
                     module.name
                 );
-                let title = format!("give module `{}` a `Py_mod_gil` slot", module.name);
+                let title = format!("add a `Py_mod_gil` slot to module `{}`", module.name);
                 let edits = edits(cx, module).map(|edits| (edits, title));
                 let rule = &UNDECLARED_MULTI_PHASE_MODULE;
                 finding(rule, module, "PyModuleDef_Init", message, edits, Vec::new())
@@ -110,10 +111,12 @@ fn edits(cx: &PackageCx<'_>, module: &Module) -> Result<Vec<Edit>, String> {
 
 /// Puts the slot before the terminator of `array`.
 fn into_array(cx: &PackageCx<'_>, array: &Array, guard: Option<&str>) -> Result<Vec<Edit>, String> {
-    let tree = cx.tree(array.item).ok_or("the slot array has no tree")?;
+    let tree = cx
+        .tree(array.item)
+        .ok_or("the slot array could not be analysed")?;
     if array.sized {
         return Err(format!(
-            "`{}` has a written length, with no room for a slot",
+            "`{}` has an explicit length and no room for another slot",
             array.name
         ));
     }
@@ -124,22 +127,19 @@ fn into_array(cx: &PackageCx<'_>, array: &Array, guard: Option<&str>) -> Result<
     };
     if array.list.entries.iter().any(is_numbered) {
         return Err(format!(
-            "entries of `{}` have numbers: give the slot a number of its own in front of the last",
+            "entries of `{}` have numbers, so the slot needs its own before the last entry",
             array.name
         ));
     }
     let terminator = array
         .terminator(tree)
-        .ok_or_else(|| format!("`{}` does not end in an entry `{{0, NULL}}`", array.name))?;
+        .ok_or_else(|| format!("`{}` does not end with an entry `{{0, NULL}}`", array.name))?;
     let tokens = &cx.item(array.item).tokens;
     let (Some(whole), Some((file, at))) = (
         tokens.file_span(array.list.range),
         tokens.file_span(terminator.range),
     ) else {
-        return Err(format!(
-            "the entries of `{}` come out of a macro",
-            array.name
-        ));
+        return Err(format!("a macro makes the entries of `{}`", array.name));
     };
     let lines = Lines::new(cx, whole);
     // `{{Py_mod_exec, f}, {0, NULL}}`: the new lines are the first inside the braces.

@@ -64,7 +64,8 @@ declare_rule! {
     pub static UNDECLARED_SINGLE_PHASE_MODULE {
         code: "UG202",
         name: "undeclared-single-phase-module",
-        summary: "a module with one-phase initialisation does not say that it runs without the GIL",
+        summary: "a module with single-phase initialisation does not declare that it runs without \
+                  the GIL",
         since: "0.1.0",
         best: Some(Confidence::Safe),
         triggers: TRIGGERS,
@@ -84,10 +85,11 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             Route::Single(creates) | Route::Both(_, creates) => edits(cx, creates),
         };
         let message = format!(
-            "module `{}` does not say that it runs without the GIL: importing it switches the GIL on",
+            "module `{}` does not declare that it runs without the GIL: importing it turns the \
+             GIL on",
             module.name
         );
-        let title = format!("say that module `{}` runs without the GIL", module.name);
+        let title = format!("declare that module `{}` runs without the GIL", module.name);
         let rule = &UNDECLARED_SINGLE_PHASE_MODULE;
         let edits = edits.map(|edits| (edits, title));
         findings.push(finding(
@@ -141,7 +143,7 @@ fn edits(cx: &PackageCx<'_>, creates: &[Create]) -> Result<Vec<Edit>, String> {
         let edits = match agreed(cx, &same, &guard, true)? {
             Some(edits) => edits,
             None => agreed(cx, &same, &guard, false)?
-                .ok_or("configurations see the call in different surroundings")?,
+                .ok_or("the call has different surroundings in different configurations")?,
         };
         add_new(&mut all, edits);
     }
@@ -196,7 +198,9 @@ fn after_create(
             let check = if use_check { *check } else { NullCheck::None };
             let tested = matches!(tree_kind(cx, create, *stored), Some(StmtKind::If { .. }));
             if tested && check == NullCheck::None {
-                return Err("the call stands in a condition that differs by configuration".into());
+                return Err(
+                    "the call is in a condition that differs between configurations".into(),
+                );
             }
             after_store(cx, create, target, *stored, check, guard).map(|edit| vec![edit])
         }
@@ -223,7 +227,7 @@ fn after_store(
         NullCheck::Leaves(test) => {
             let (test_file, test) = stmt_text(cx, create, test)?;
             if test_file != file {
-                return Err("the call and its test stand in different files".to_owned());
+                return Err("the call and its test are in different files".to_owned());
             }
             Ok(lines.after(test.end(), &plain(test.start())))
         }
@@ -265,15 +269,15 @@ fn stmt_text(
         .map(|tree| tree.stmt(stmt).range)
         .unwrap_or_default();
     if range.start >= range.end {
-        return Err("the statement with the call has no text".to_owned());
+        return Err("a macro makes the statement with the call".to_owned());
     }
     match cx.item(create.item).tokens.place(range) {
         Place::File(file, span)
         | Place::Macro {
             call: (file, span), ..
         } => Ok((file, span)),
-        Place::Argument { name, .. } => Err(format!(
-            "the call stands in an argument of the macro `{name}`"
-        )),
+        Place::Argument { name, .. } => {
+            Err(format!("the call is in an argument of the macro `{name}`"))
+        }
     }
 }

@@ -79,8 +79,8 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
         let outcome = match fix(cx, variable, &lazies) {
             Ok(fix) => Outcome::Fix(fix),
             Err(why) => Outcome::Manual(format!(
-                "{why}: fill it while the module is made, or make the value first and store it \
-                 under a `PyMutex` if the variable is still empty"
+                "{why}: fill it during module initialisation, or make the value first and store \
+                 it under a `PyMutex` if the variable is still empty"
             )),
         };
         findings.push(finding(cx, &LAZY_STATIC_CACHE, variable, message, outcome));

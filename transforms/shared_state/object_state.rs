@@ -107,7 +107,7 @@ fn finding(
         function: None,
         api: None,
         message: format!(
-            "methods of `{}` use its {} without a lock while others change {}",
+            "methods of `{}` use its {} without a lock, and others change {} at the same time",
             state.type_name,
             fields(&state.fields),
             if state.fields.len() == 1 {
@@ -201,7 +201,7 @@ fn with_others(users: &BTreeSet<String>) -> String {
     match users.is_empty() {
         true => "calls of these methods on one object may wait for each other".to_owned(),
         false => format!(
-            "{} {} these fields too, without the lock of the object",
+            "it is safe that {} {} these fields without the lock of the object",
             listed(users.iter().map(String::as_str)),
             if users.len() == 1 { "uses" } else { "use" }
         ),
@@ -216,7 +216,9 @@ fn fix(
     users: &FieldUsers<'_>,
 ) -> Result<Fix, String> {
     if let Some(other) = twin(cx, state, all) {
-        return Err(format!("`{other}` has the same methods, from one text"));
+        return Err(format!(
+            "`{other}` has the same methods, because both include the same source text"
+        ));
     }
     let mut splits: Vec<Split<'_>> = Vec::new();
     let mut acquired: Vec<Acquire<'_>> = Vec::new();
@@ -244,7 +246,7 @@ fn fix(
     if first.is_none() {
         return Err(refused
             .first()
-            .map_or("no method was understood".to_owned(), |(name, why)| {
+            .map_or("no method could be analysed".to_owned(), |(name, why)| {
                 format!("`{name}`: {why}")
             }));
     }
@@ -269,7 +271,7 @@ fn fix(
         fix.assume(acquire.assumption());
     }
     for (name, why) in refused {
-        fix.assume(format!("`{name}` gets its lock by hand: {why}"));
+        fix.assume(format!("you add the lock to `{name}` by hand: {why}"));
     }
     Ok(fix)
 }

@@ -74,8 +74,8 @@ const MANY: usize = 4;
 const NAMED: usize = 3;
 
 /// What to do with a number of which an atomic type keeps too little.
-const LOCK: &str = "hold a `PyMutex` from the first of these uses to the last, keep one for each \
-                    thread, or set it while the module is made";
+const LOCK: &str = "hold a `PyMutex` from the first of these uses to the last, keep one variable \
+                    for each thread, or set it during module initialisation";
 
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let rule = &SHARED_STATIC_VARIABLE;
@@ -126,14 +126,14 @@ fn together(cx: &PackageCx<'_>, function: &Function, variables: &[&Variable]) ->
         .map(|variable| format!("`{}`", variable.name))
         .collect();
     let message = format!(
-        "`{}` keeps {} variables static that all threads write without a lock: {} and {} more",
+        "`{}` has {} static variables that all threads write without a lock: {} and {} more",
         function.name,
         variables.len(),
         names.join(", "),
         variables.len() - NAMED
     );
-    let advice = "leave `static` out where no value has to last from one call to the next, or hold \
-                  a `PyMutex` around each call of the function";
+    let advice = "remove `static` if no value has to last from one call to the next, or hold a \
+                  `PyMutex` around each call of the function";
     let outcome = Outcome::Manual(advice.to_owned());
     finding(cx, &SHARED_STATIC_VARIABLE, variables[0], message, outcome)
 }
@@ -145,42 +145,43 @@ fn describe(kind: &Kind, variable: &Variable) -> Option<(String, &'static str)> 
         Kind::Cache(_) | Kind::Buffer => return None,
         Kind::Once => (
             format!(
-                "`{name}` says that something was set up on first use: two threads may set it up, \
-                 or one may use it half done"
+                "`{name}` says that something was set up on first use: two threads may set it up \
+                 at the same time, or one may use it half done"
             ),
-            "set it up while the module is made, or hold a `PyMutex` from the test to the end of \
-             the setup",
+            "set it up during module initialisation, or hold a `PyMutex` from the test to the end \
+             of the setup",
         ),
         Kind::Counter => (
             format!("`{name}` is counted by all threads without a lock: counts get lost"),
-            "make it atomic, keep one for each thread, or hold a `PyMutex` around each use",
+            "make it atomic, keep one counter for each thread, or hold a `PyMutex` around each use",
         ),
         Kind::Type => (
             format!("the static type `{name}` is changed after import"),
-            "call `PyType_Ready` and fill the slots while the module is made",
+            "call `PyType_Ready` and fill the slots during module initialisation",
         ),
         Kind::Pointer => (
             format!("`{name}` is replaced while other threads may use what it points to"),
-            "keep it in the state of the module and hold a `PyMutex` around each exchange and \
-             around each read that takes a reference, or set it while the module is made",
+            "move it to the module state and hold a `PyMutex` around each exchange and each read \
+             that takes a reference, or set it during module initialisation",
         ),
         Kind::Hook => (
             format!("the function in `{name}` is replaced while other threads may call it"),
-            "set it while the module is made, or make it atomic",
+            "set it during module initialisation, or make it atomic",
         ),
         Kind::Option => (
             format!("`{name}` is set by one thread while others may read it"),
-            "make it atomic, keep one for each thread, or set it while the module is made",
+            "make it atomic, keep one variable for each thread, or set it during module \
+             initialisation",
         ),
         Kind::Table => (
             format!("entries of `{name}` are changed by all threads without a lock"),
-            "hold a `PyMutex` around each use; a free list can be left out where \
-             `Py_GIL_DISABLED` is defined, or kept for each thread",
+            "hold a `PyMutex` around each use; a free list can be left out if `Py_GIL_DISABLED` \
+             is defined, or be kept for each thread",
         ),
         Kind::Struct => (
             format!("`{name}` is changed by all threads without a lock"),
-            "keep it in the state of the module and hold a `PyMutex` around each use, or keep one \
-             for each thread",
+            "move it to the module state and hold a `PyMutex` around each use, or keep one \
+             variable for each thread",
         ),
     })
 }

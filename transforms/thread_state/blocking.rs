@@ -45,7 +45,7 @@ declare_rule! {
     pub static ATTACHED_BLOCKING_CALL {
         code: "UG603",
         name: "attached-blocking-call",
-        summary: "a call that may wait for long is made while the thread is attached",
+        summary: "a call that may wait for a long time is made while the thread is attached",
         since: "0.1.0",
         best: None,
         triggers: BLOCKING,

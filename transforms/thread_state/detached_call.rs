@@ -74,7 +74,7 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
                 continue;
             }
             let message = format!("`{}` is called while the thread is detached", step.name);
-            let advice = "call it behind the block, or between `Py_BLOCK_THREADS` and \
+            let advice = "call it after the block, or between `Py_BLOCK_THREADS` and \
                           `Py_UNBLOCK_THREADS`";
             let outcome = Outcome::Manual(advice.to_owned());
             let place = package.text(definition.item, step.call);

@@ -56,7 +56,7 @@ declare_rule! {
     pub static LOCK_HELD_OVER_PYTHON {
         code: "UG604",
         name: "lock-held-over-python",
-        summary: "Python code runs while a lock of C is held",
+        summary: "Python code runs while a C lock is held",
         since: "0.1.0",
         best: None,
         triggers: TRIGGERS,
@@ -83,8 +83,8 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
                     continue;
                 }
                 let message = format!("`{}` runs Python code while `{lock}` is locked", step.name);
-                let advice = "give the lock back before, with a reference of its own to what is \
-                              used, or use a critical section";
+                let advice = "take a strong reference to the objects in use and release the lock \
+                              first, or use a critical section";
                 let outcome = Outcome::Manual(advice.to_owned());
                 let place = package.text(definition.item, step.call);
                 let Some(mut found) =

@@ -46,7 +46,7 @@ declare_rule! {
     pub static THREAD_CALL_LEFT_OUT {
         code: "UG605",
         name: "gil-only-thread-state",
-        summary: "builds without the GIL leave out what attaches or detaches the thread",
+        summary: "code that attaches or detaches the thread is left out of builds without the GIL",
         since: "0.1.0",
         best: None,
         triggers: &["Py_GIL_DISABLED"],
@@ -96,7 +96,7 @@ fn told(cx: &PackageCx<'_>, file: FileId, span: ByteSpan) -> Finding {
         message: format!("`{word}` is left out of builds without the GIL"),
         notes: Vec::new(),
         outcome: Outcome::Manual(
-            "keep it in both builds: a thread attaches and detaches without the GIL too".to_owned(),
+            "keep it in both builds: threads also attach and detach without the GIL".to_owned(),
         ),
     }
 }

@@ -142,10 +142,10 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             continue;
         };
         let outcome = Outcome::Manual(
-            "attach with `PyGILState_Ensure()` before, and call `PyGILState_Release()` after"
+            "call `PyGILState_Ensure()` before this, and `PyGILState_Release()` afterwards"
                 .to_owned(),
         );
-        let message = format!("the thread `{entry}` needs to be attached for this");
+        let message = format!("the thread function `{entry}` must be attached for this");
         let place = package.text(item, call);
         let Some(mut found) = finding(&UNATTACHED_THREAD, place, entry, message, outcome) else {
             continue;

@@ -52,7 +52,7 @@ declare_rule! {
     pub static REFERENCE_COUNT_TEST {
         code: "UG703",
         name: "reference-count-test",
-        summary: "a reference count is taken for a proof that nobody else has the object",
+        summary: "a reference count is used as a proof that no other code has the object",
         since: "0.1.0",
         best: Some(Confidence::Review),
         triggers: TRIGGERS,
@@ -170,7 +170,7 @@ fn finding(cx: &PackageCx<'_>, look: Look<'_>, expr: ExprId, test: Test) -> Opti
     let (file, span) = told_at(cx, look.item, expr)?;
     let by_hand = || {
         "use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only \
-         this thread can reach the object, else a lock"
+         this thread can reach the object; otherwise use a lock"
             .to_owned()
     };
     let fix = fix(cx, look, expr, test);
@@ -180,7 +180,7 @@ fn finding(cx: &PackageCx<'_>, look: Look<'_>, expr: ExprId, test: Test) -> Opti
         span,
         function: Some(look.function.name.clone()),
         api: None,
-        message: "this count does not prove that nobody else has the object".to_owned(),
+        message: "this count does not prove that no other code has the object".to_owned(),
         notes: Vec::new(),
         outcome: fix.map_or_else(|| Outcome::Manual(by_hand()), Outcome::Fix),
     })
@@ -209,14 +209,14 @@ fn fix(cx: &PackageCx<'_>, look: Look<'_>, expr: ExprId, test: Test) -> Option<F
         };
     }
     let not = if is_one { "" } else { "!" };
-    let mut fix = Fix::safe(format!("ask `{UNIQUE}`"));
+    let mut fix = Fix::safe(format!("call `{UNIQUE}`"));
     fix.replace(file, span, format!("{not}{UNIQUE}({text})"));
     fix.assume(
-        "no other thread can find the object, through a container, a field or a weak reference, \
-         while this one takes it for its own",
+        "no other thread can reach the object, through a container, a field or a weak reference, \
+         while this one treats it as its own",
     );
     if !test.is_exact {
-        fix.assume("the object is not being taken down: its count is not 0");
+        fix.assume("the object is not being destroyed: its count is not 0");
     }
     fix.needs.push(Need::Compat {
         file,

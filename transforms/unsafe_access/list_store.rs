@@ -75,7 +75,7 @@ fn finding(cx: &PackageCx<'_>, types: &Types<'_>, site: CallSite) -> Option<Find
     let outcome = match cx.provenance(site, 0) {
         Verdict::Safe(proof) => Outcome::Safe(proof.sentence),
         Verdict::Shared(_) if cx.runs_at_init_only(&function.name) => {
-            Outcome::Safe("it runs only while the module is made".to_owned())
+            Outcome::Safe("it runs only during module initialisation".to_owned())
         }
         // Helpers fill lists that their callers have just made.
         Verdict::Shared(SharedKind::Parameter(_) | SharedKind::Unknown) => return None,
@@ -91,7 +91,7 @@ fn finding(cx: &PackageCx<'_>, types: &Types<'_>, site: CallSite) -> Option<Find
         span,
         function: Some(function.name.clone()),
         api: Some("PyList_SET_ITEM"),
-        message: "`PyList_SET_ITEM` stores into a list that other threads may see".to_owned(),
+        message: "`PyList_SET_ITEM` stores into a list that other threads may use".to_owned(),
         notes: Vec::new(),
         outcome,
     })
@@ -155,19 +155,18 @@ fn outcome(cx: &PackageCx<'_>, site: CallSite, tree: &Tree) -> Outcome {
     let name = cx.span(site.item, callee).filter(|_| is_statement);
     let Some((file, span)) = name else {
         return Outcome::Manual(
-            "use `PyList_SetItem`, which locks the list, looks at the index and releases the old \
-             item"
+            "use `PyList_SetItem`, which locks the list, checks the index and releases the old item"
                 .to_owned(),
         );
     };
-    let mut fix = Fix::safe("store by `PyList_SetItem`");
+    let mut fix = Fix::safe("store with `PyList_SetItem`");
     fix.replace(file, span, "PyList_SetItem");
     // Py_DECREF(PyList_GET_ITEM(list, i));
     let released = store.and_then(|store| store.released_before());
     match released.and_then(|(stmt, _)| cx.stmt_span(site.item, stmt)) {
         Some((file, span)) => fix.edits.push(cx.layout(file, span).remove(span)),
-        None => fix.assume("nothing else releases or keeps the item that stood there before"),
+        None => fix.assume("nothing else releases or keeps the old item"),
     }
-    fix.assume("the index is in range: else `PyList_SetItem` sets an exception");
+    fix.assume("the index is in range: otherwise `PyList_SetItem` sets an exception");
     Outcome::Fix(fix)
 }

@@ -69,7 +69,7 @@ declare_rule! {
     pub static SIZE_ASKED_AGAIN {
         code: "UG704",
         name: "size-asked-again",
-        summary: "memory is filled by another size of a container than it was made for",
+        summary: "memory is allocated for one size of a container and filled up to another",
         since: "0.1.0",
         best: None,
         triggers: SIZES,
@@ -233,12 +233,12 @@ impl Look<'_> {
             Verdict::Safe(proof) => Outcome::Safe(proof.sentence),
             Verdict::Shared(_) if self.cx.runs_at_init_only(&self.function.name) => return None,
             Verdict::Shared(_) => Outcome::Manual(
-                "go by the size that the memory was made for, and stop where there is nothing \
-                 left; or hold a critical section from there to the end of the loop"
+                "use the size that the memory was allocated for, and stop if no item is left; or \
+                 hold a critical section from the allocation to the end of the loop"
                     .to_owned(),
             ),
         };
-        let told = "the memory is made here, for an earlier size";
+        let told = "the memory is allocated here, for an earlier size";
         let note = note_at(self.cx, self.item, memory.made_at, told);
         Some(Finding {
             rule: &SIZE_ASKED_AGAIN,
@@ -246,7 +246,8 @@ impl Look<'_> {
             span,
             function: Some(self.function.name.clone()),
             api: None,
-            message: "this may go on for longer than the memory that the loop fills".to_owned(),
+            message: "this may return more items than the memory that the loop fills can hold"
+                .to_owned(),
             notes: note.into_iter().collect(),
             outcome,
         })

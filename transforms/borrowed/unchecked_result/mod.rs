@@ -129,7 +129,7 @@ fn finding(cx: &PackageCx<'_>, name: &'static str, site: CallSite) -> Option<Fin
         let text = text.to_owned();
         Some(Note { file, span, text })
     };
-    let question = question.and_then(|at| told(at, "this may no longer be true then"));
+    let question = question.and_then(|at| told(at, "this may no longer be true at this point"));
     let notes = question.into_iter().chain(told(used, "it is read here"));
     Some(Finding {
         rule: &UNCHECKED_RESULT,
@@ -137,7 +137,7 @@ fn finding(cx: &PackageCx<'_>, name: &'static str, site: CallSite) -> Option<Fin
         span,
         function: Some(function.name.clone()),
         api: Some(name),
-        message: format!("`{name}` may give `NULL`; the result is used without a test"),
+        message: format!("`{name}` may return `NULL`; the result is used without a test"),
         notes: notes.collect(),
         outcome: Outcome::Manual(advice(row).to_owned()),
     })
@@ -145,12 +145,13 @@ fn finding(cx: &PackageCx<'_>, name: &'static str, site: CallSite) -> Option<Fin
 
 fn advice(row: Option<&Replacement>) -> &'static str {
     match row.map(|row| row.form) {
-        None => "test the result for `NULL`, and leave there",
+        None => "test the result, and leave the function if it is `NULL`",
         Some(Form::Return) => {
-            "test the result for `NULL`, and leave with the exception that is set then"
+            "test the result, and if it is `NULL`, leave the function with the exception that is \
+             then set"
         }
         Some(Form::Out { .. }) => {
-            "test the result of the call: 1 means that there is an object, 0 that there is none, \
+            "test the result of the call: 1 means that the object was found, 0 that it was not, \
              and -1 that an exception is set"
         }
     }

@@ -13,7 +13,7 @@ use crate::rule::{BuildCx, Finding, Outcome};
 use super::finding;
 
 /// What the free-threaded build makes of the limited API.
-const MESSAGE: &str = "asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse";
+const MESSAGE: &str = "requests the limited API, which free-threaded Python 3.13 and 3.14 reject";
 
 declare_rule! {
     /// ## What it does
@@ -59,7 +59,7 @@ declare_rule! {
     pub static UNCONDITIONAL_LIMITED_API {
         code: "UG801",
         name: "unconditional-limited-api",
-        summary: "the build asks for the limited API on free-threaded Python too",
+        summary: "the build requests the limited API on free-threaded Python too",
         since: "0.1.0",
         best: Some(Confidence::Safe),
         build: check,
@@ -91,8 +91,8 @@ fn in_toml(file: &BuildFile<'_>, toml: &crate::build::Toml) -> Vec<Finding> {
     const SETUP: &str = "set it in `setup.py`, where it can depend on \
                          `sysconfig.get_config_var(\"Py_GIL_DISABLED\")`";
     const MESON: &str = "build for free-threaded Python with \
-                         `-Csetup-args=-Dpython.allow_limited_api=false` and this option off; \
-                         meson-python 0.21 knows `abi3t` of Python 3.15";
+                         `-Csetup-args=-Dpython.allow_limited_api=false` and without this option; \
+                         meson-python 0.21 supports `abi3t` of Python 3.15";
     let options = [
         (
             &["tool", "distutils", "bdist_wheel", "py-limited-api"][..],
@@ -162,7 +162,7 @@ fn in_cmake(file: &BuildFile<'_>) -> Vec<Finding> {
             manual(
                 file,
                 word.range,
-                "leave it out where the interpreter says \
+                "leave it out if the interpreter reports \
                  `sysconfig.get_config_var(\"Py_GIL_DISABLED\")`",
             )
         })
@@ -174,6 +174,6 @@ fn in_broken(file: &BuildFile<'_>, reason: &str) -> Option<Finding> {
     let at = text.to_ascii_lowercase().find("py_limited_api")?;
     // Replacement characters may have moved it.
     let at = at.min(file.source.bytes().len());
-    let advice = format!("this was found as a word only, because {reason}: look at it");
+    let advice = format!("only the name was found here, because {reason}: check it by hand");
     Some(manual(file, at..at, &advice))
 }

@@ -155,7 +155,7 @@ fn finding(
     let note = |&(file, span): &(FileId, ByteSpan)| Note {
         file,
         span,
-        text: format!("`{name}` is called here, too"),
+        text: format!("`{name}` is also called here"),
     };
     let outcome = match fix(all, row) {
         Ok(fix) => Outcome::Fix(fix),
@@ -202,7 +202,7 @@ fn fix(all: &[Calls<'_>], row: &KeepsState) -> Result<Fix, String> {
                     }
                 }
             }
-            Some(_) => return Err("the function has other calls in another configuration".into()),
+            Some(_) => return Err("another configuration of the function has other calls".into()),
         }
     }
     found.ok_or_else(String::new)

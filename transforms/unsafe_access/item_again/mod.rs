@@ -71,7 +71,7 @@ declare_rule! {
     pub static ITEM_LOOKED_UP_AGAIN {
         code: "UG705",
         name: "item-looked-up-again",
-        summary: "an item is used as if it were the one that an earlier lookup has tested",
+        summary: "an item is used as if it were the object that an earlier lookup tested",
         since: "0.1.0",
         best: None,
         triggers: LOOKUPS,
@@ -224,8 +224,8 @@ impl<'a> Look<'a> {
             Verdict::Safe(proof) => Outcome::Safe(proof.sentence),
             Verdict::Shared(_) if self.cx.runs_at_init_only(&self.function.name) => return None,
             Verdict::Shared(_) => Outcome::Manual(
-                "keep what the first lookup gave, with a reference of its own, until here; or read \
-                 both times from a copy that no one else has (`PySequence_Tuple`, `PyDict_Copy`)"
+                "keep a strong reference to the first result until here; or use a copy that no \
+                 other thread has for both lookups (`PySequence_Tuple`, `PyDict_Copy`)"
                     .to_owned(),
             ),
         };

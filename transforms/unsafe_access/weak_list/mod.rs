@@ -166,7 +166,7 @@ impl Look<'_> {
         for doubt in self.doubts(tested, counting.is_some()) {
             fix.assume(doubt);
         }
-        let told = "this may take a reference to the object, for all that is known";
+        let told = "this may take a reference to the object: its code is not known";
         notes.extend(counting.and_then(|range| self.note(range, told)));
         Ok(fix)
     }
@@ -174,7 +174,7 @@ impl Look<'_> {
 
 fn not_for_living(caller: &str) -> String {
     format!(
-        "`{caller}` runs for objects that live, and for these the call raises a SystemError: clear \
-         the list in `tp_dealloc` only, and without a test"
+        "`{caller}` runs for objects that are alive, for which the call raises `SystemError`: \
+         clear the list only in `tp_dealloc`, and without a test"
     )
 }
