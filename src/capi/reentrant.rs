@@ -142,7 +142,7 @@ pub fn writes_static_time(name: &str) -> bool {
 /// What is asked of a function that gets a pointer which is good for one call of its caller only.
 #[must_use]
 pub fn does_not_keep(function: &str) -> String {
-    format!("`{function}` does not keep the pointer that it gets, and gives no part of it back")
+    format!("`{function}` does not keep the pointer that it gets, and does not return a part of it")
 }
 
 fn table() -> &'static FxHashMap<&'static str, KeepsState> {

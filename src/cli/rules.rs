@@ -20,7 +20,7 @@ pub(super) fn explain(rule: &str, talk: &Talk) -> anyhow::Result<Status> {
     let mut found = transforms::ALL.iter().filter(|rule| selector.matches(rule));
     let (Some(found), None) = (found.next(), found.next()) else {
         talk.error(&format!(
-            "`{rule}` is the beginning of several codes; see `ungil rules`"
+            "`{rule}` is the beginning of several codes; `ungil rules` lists them"
         ));
         return Ok(Status::Refused);
     };

@@ -28,15 +28,16 @@ use crate::program::{Body, ItemId, Program, ProgramItem, Types};
 const MEMBERS_SINCE: PyVersion = PyVersion::new(3, 9);
 
 /// What must hold for a call that clears the list of an object, whatever the list has in it.
-pub const COUNT_IS_ZERO: &str = "the reference count of the object is 0 at the call: for an object that \
-     lives, or lives again, it raises a SystemError";
+pub const COUNT_IS_ZERO: &str = "the reference count of the object is 0 at the call: \
+                                 `PyObject_ClearWeakRefs` raises `SystemError` for an object that \
+                                 is alive";
 
 /// The same of the objects that the function `name` gets.
 #[must_use]
 pub fn has_list(name: &str, field: &str) -> String {
     format!(
-        "each object that `{name}` gets is of a type with its list of weak references in `{field}`: \
-         for any other, the call raises a SystemError"
+        "every object that `{name}` gets has a type whose list of weak references is in \
+         `{field}`: for any other type, the call raises `SystemError`"
     )
 }
 

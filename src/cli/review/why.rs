@@ -44,8 +44,8 @@ pub(super) fn why<'a>(desk: &Desk<'a>, group: &Group<'a>) -> Vec<Reason> {
     }
     add("fix", fix.title.clone());
     let level = match fix.confidence {
-        Confidence::Safe => "safe: same behaviour under the GIL on every path",
-        Confidence::Review => "review: correct if what is to be confirmed holds",
+        Confidence::Safe => "safe: with the GIL, behaviour is the same on every path",
+        Confidence::Review => "review: correct if the statements to confirm are true",
     };
     add("level", level.to_owned());
     for Need::Compat { function, .. } in &fix.needs {
@@ -64,7 +64,10 @@ pub(super) fn why<'a>(desk: &Desk<'a>, group: &Group<'a>) -> Vec<Reason> {
     let mut add = |label, text: String| out.push(Reason { label, text });
     let at = desk.session.find(&group.id);
     if at.is_some_and(|at| desk.session.decision(at).is_edited()) {
-        add("edited", "what the function becomes is yours".to_owned());
+        add(
+            "edited",
+            "what the function becomes is your decision".to_owned(),
+        );
     }
     add("docs", format!("ungil explain {}", finding.rule.code));
     out

@@ -82,7 +82,7 @@ impl Walk<'_, '_> {
                 .filter_map(|(_, f)| Some(&f.tree.local(*f.params.get(index)?).ty))
                 .collect();
             if params.is_empty() {
-                let what = format!("`{name}()` gets it behind its named parameters");
+                let what = format!("`{name}()` gets it as one of its variable arguments");
                 self.mark(value, Mark::Leaves(what));
             }
             let param = self.graph().holder(Holder::Param(name.into(), index));
@@ -138,7 +138,7 @@ impl Walk<'_, '_> {
                 _ => {}
             }
         }
-        self.leave(values, "a function behind a pointer gets it");
+        self.leave(values, "a function called through a pointer gets it");
         self.unknown()
     }
 

@@ -99,7 +99,7 @@ impl Walk<'_, '_> {
             }
             Name::Global(name) if matches!(&**name, "NULL" | "nullptr") => None,
             Name::Global(name) => {
-                let what = format!("it is kept in `{name}`, which another library defines");
+                let what = format!("it is stored in `{name}`, which another library defines");
                 let node = self.unknown();
                 self.mark(node, Mark::Leaves(what));
                 Some(node)
@@ -168,7 +168,7 @@ impl Walk<'_, '_> {
         if self.types.is_number(ty) {
             let was = self.types.of(here.tree, operand);
             if !was.is_some_and(|was| self.types.is_number(was)) {
-                self.mark(value, Mark::Leaves("it is turned into a number".into()));
+                self.mark(value, Mark::Leaves("it is converted to a number".into()));
             }
             return None;
         }

@@ -12,8 +12,8 @@ impl Calls<'_> {
         }
         if !self.includes_python_first() {
             doubts.push(format!(
-                "the headers declare `{}` here: where `-std=c99` or the like is an option, they do \
-                 so only behind `Python.h` or `#define _POSIX_C_SOURCE 200809L`",
+                "the headers declare `{}` here: with `-std=c99` or similar options they do so \
+                 only after `Python.h` or `#define _POSIX_C_SOURCE 200809L`",
                 sibling.name
             ));
         }
@@ -27,18 +27,18 @@ impl Calls<'_> {
             words.any(|word| std::str::from_utf8(word).is_ok_and(tells_windows))
         });
         let other = match sibling.is_swapped_on_windows {
-            true => ", with its arguments the other way round and a number for its result",
+            true => ", with its arguments in reverse order and a number as its result",
             false => "",
         };
         let there = sibling.on_windows;
         match is_meant {
             true => format!(
-                "the file is not compiled on Windows, for which the package has code, or gets a \
-                 macro there: Windows has `{there}` in its place{other}"
+                "the file is not compiled on Windows, for which the package has code, or a macro \
+                 handles this: Windows has `{there}` instead{other}"
             ),
-            false => format!(
-                "the file is not compiled on Windows, which has `{there}` in its place{other}"
-            ),
+            false => {
+                format!("the file is not compiled on Windows, which has `{there}` instead{other}")
+            }
         }
     }
 

@@ -15,15 +15,19 @@ pub(super) fn doubts(copy: &Copy<'_>) -> Vec<String> {
     };
     let changer = changer(copy).map(|name| {
         format!(
-            "{name} changes nothing in `{dict}` before the last read: a copy does not show that"
+            "{name} does not change `{dict}` before the last read: the copy would not show the \
+             change"
         )
     });
     let subclass = (!asks_exactly(copy.scope, &copy.life)).then(|| {
-        format!("`{dict}` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give")
+        format!(
+            "`{dict}` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its \
+             methods"
+        )
     });
     let other = (copy.known == Known::Assumed).then(|| {
         format!(
-            "`{dict}` is a dict: `PyDict_Copy` fails for anything else, where `PyDict_Next` finds \
+            "`{dict}` is a dict: for other objects `PyDict_Copy` fails, but `PyDict_Next` finds \
              nothing"
         )
     });
