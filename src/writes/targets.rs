@@ -6,7 +6,8 @@ use rustc_hash::FxHashSet;
 
 use super::value::Value;
 use crate::ast::{
-    ExprId, ExprKind, Function, Init, InitList, Name, Storage, StructDef, Tree, Type, TypeKind, UnaryOp,
+    ExprId, ExprKind, Function, Init, InitList, Name, Storage, StructDef, Tree, Type, TypeKind,
+    UnaryOp,
 };
 use crate::program::Types;
 use crate::roles::Role;
@@ -125,7 +126,10 @@ fn unpassed(tree: &Tree) -> impl Iterator<Item = &str> {
     for expr in &tree.exprs {
         if let ExprKind::Call { callee, args } = &expr.kind {
             passed.insert(*callee);
-            passed.extend(args.iter().flat_map(|&arg| [arg, without_address(tree, arg)]));
+            passed.extend(
+                args.iter()
+                    .flat_map(|&arg| [arg, without_address(tree, arg)]),
+            );
         }
     }
     let others = tree.expr_ids().filter(move |at| !passed.contains(at));
