@@ -113,7 +113,7 @@ Py_ssize_t two(PyObject *l)
 }
 "#;
     insta::assert_snapshot!(patch(&[("m.c", text)]), @"
-           = help: manual: the call stands in the macro `SIZE`, and the functions that use it would have to change around it: write the call out in them
+           = help: manual: the call is in the macro `SIZE`, and the functions that use the macro would have to change around it: write the call in these functions, without the macro
         ");
 }
 
@@ -128,7 +128,7 @@ Py_ssize_t one(PyObject *l)
 }
 "#;
     insta::assert_snapshot!(patch(&[("m.c", text)]), @"
-          = help: manual: the macro `GET` makes the call, but what it gives belongs to the function: write the call out here
+          = help: manual: the macro `GET` makes the call, but its result belongs to the function: write the call here without the macro
         ");
 }
 
@@ -141,7 +141,7 @@ static PyObject *two(Table *self, PyObject *arg) { SET_DATA }
 #endif
 "#;
     insta::assert_snapshot!(patch(&[("table.h", TABLE), ("one.c", user)]), @"
-          = help: manual: the call stands in the macro `SET_DATA`: change the macro together with its uses
+          = help: manual: the call is in the macro `SET_DATA`: change the macro together with its uses
         ");
     let user = r#"#include "table.h"
 static PyObject *one(Table *self, PyObject *arg) { SET_DATA }
@@ -149,7 +149,7 @@ static PyObject *one(Table *self, PyObject *arg) { SET_DATA }
 static PyObject *two(Table *self, PyObject *arg) { TWICE }
 "#;
     insta::assert_snapshot!(patch(&[("table.h", TABLE), ("one.c", user)]), @"
-          = help: manual: the call stands in the macro `SET_DATA`: change the macro together with its uses
+          = help: manual: the call is in the macro `SET_DATA`: change the macro together with its uses
         ");
 }
 

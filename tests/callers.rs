@@ -56,7 +56,7 @@ fn nobody_links_with_an_extension_module() {
 
 #[test]
 fn a_library_or_a_program_has_other_callers() {
-    let anyone = "review only the C code that was looked at calls `find`";
+    let anyone = "review only analysed C code calls `find`";
     assert_eq!(said(&[], &[]), anyone);
     let elsewhere = ("python/setup.py", SETUP);
     assert_eq!(said(&[elsewhere], &[]), anyone);
@@ -69,7 +69,7 @@ fn a_library_or_a_program_has_other_callers() {
 #[test]
 fn other_languages_of_the_package_may_call_it() {
     let beside = |path: &str, text: &str| said(&[("setup.py", SETUP), (path, text)], &[]);
-    let unread = |path| format!("review `{path}`, which was not looked at, does not call `find`");
+    let unread = |path| format!("review `{path}`, which was not analysed, does not call `find`");
     let cython = "cdef extern from \"api.h\":\n    object find(object, object)\n";
     assert_eq!(beside("src/g.pyx", cython), unread("src/g.pyx"));
     assert_eq!(beside("src/g.pyx", "def find_all(): pass\n"), "safe ");
@@ -89,7 +89,7 @@ fn other_languages_of_the_package_may_call_it() {
 
 #[test]
 fn files_that_are_left_out_may_call_it() {
-    let anyone = "review only the C code that was looked at calls `find`";
+    let anyone = "review only analysed C code calls `find`";
     let found = said(&[("setup.py", SETUP)], &["--exclude", "tests"]);
     assert_eq!(found, anyone);
 }
@@ -97,7 +97,7 @@ fn files_that_are_left_out_may_call_it() {
 #[test]
 fn other_packages_may_call_what_an_installed_header_declares() {
     let installed = format!("setup(headers=['src/api.h'])\n{SETUP}");
-    let header = "review nobody who includes `src/api.h` calls `find`";
+    let header = "review no code that includes `src/api.h` calls `find`";
     assert_eq!(said(&[("setup.py", &installed)], &[]), header);
     let installed = "py.extension_module('m', 'src/m.c')\npy.install_sources('src/api.h')\n";
     assert_eq!(said(&[("meson.build", installed)], &[]), header);
@@ -107,7 +107,7 @@ fn other_packages_may_call_what_an_installed_header_declares() {
 
 #[test]
 fn a_header_in_a_package_of_python() {
-    let header = "review nobody who includes `src/api.h` calls `find`";
+    let header = "review no code that includes `src/api.h` calls `find`";
     let of = |setup: &str, beside: &str| said(&[("setup.py", setup), (beside, "")], &[]);
     let whole = format!("setup(include_package_data=True)\n{SETUP}");
     let all = format!("setup(package_data={{'src': ['*.h']}})\n{SETUP}");
@@ -127,7 +127,7 @@ fn a_static_function_of_an_installed_header() {
     let with = |setup| said(&[files[0], files[1], ("setup.py", setup)], &[]);
     assert_eq!(with(SETUP), "safe ");
     let installed = format!("setup(headers=['src/api.h'])\n{SETUP}");
-    let header = "review nobody who includes `src/api.h` calls `find`";
+    let header = "review no code that includes `src/api.h` calls `find`";
     assert_eq!(with(&installed), header);
 }
 
@@ -143,7 +143,7 @@ fn a_static_function_that_other_languages_take() {
             &[],
         )
     };
-    let unread = |path| format!("review `{path}`, which was not looked at, does not call `find`");
+    let unread = |path| format!("review `{path}`, which was not analysed, does not call `find`");
     let cpp = "#include \"api.h\"\nvoid g() { auto v = find(d, k); Py_INCREF(v); }\n";
     assert_eq!(beside("src/g.cpp", cpp), unread("src/g.cpp"));
     // A `find` of its own.
@@ -166,7 +166,7 @@ fn a_static_function_of_a_file_that_cython_includes() {
         said(&[("src/m.c", &code), ("setup.py", SETUP), cython], &[])
     };
     let cython = "cdef extern from \"m.c\":\n    object find(object, object)\n";
-    let unread = "review `src/g.pyx`, which was not looked at, does not call `find`";
+    let unread = "review `src/g.pyx`, which was not analysed, does not call `find`";
     assert_eq!(beside(cython), unread);
     assert_eq!(beside(&cython.replace("m.c", "z.c")), "safe ");
 }
@@ -175,10 +175,13 @@ fn a_static_function_of_a_file_that_cython_includes() {
 fn a_function_that_nothing_calls() {
     let code = CODE.split("static").next().unwrap();
     let code = ("src/m.c", code);
-    let nobody = "review nobody calls `find`, as nothing here does";
+    let nobody = "review no code calls `find`: no analysed code does";
     assert_eq!(said(&[code, ("setup.py", SETUP)], &[]), nobody);
     let tree = Tree::new(&[]);
     tree.write("m.c", code.1.replace("#include \"api.h\"\n", ""));
     let found = tree.ungil(&["check", "--isolated", "--select", "UG102", "."]);
-    assert!(found.text().contains("nothing here calls it"), "{found:?}");
+    assert!(
+        found.text().contains("no analysed code calls it"),
+        "{found:?}"
+    );
 }

@@ -169,7 +169,7 @@ fn a_reason_is_that_of_the_branch() {
     x = c ? PyDict_GetItemString(d, "a") : NULL;
     return x != NULL;
 "#
-    ), @"= help: manual: `x` keeps the borrowed reference after the function returns: it must own it");
+    ), @"= help: manual: `x` keeps the borrowed reference after the function returns: it must own the reference");
 }
 
 #[test]

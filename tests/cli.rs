@@ -96,7 +96,7 @@ fn a_bad_option_is_named() {
     let ran = tree.run(&["check", "--min-python", "2.7"]);
     assert_eq!(ran.status, 2);
     assert!(
-        ran.stderr.contains("`2.7` is no Python 3 version"),
+        ran.stderr.contains("`2.7` is not a Python 3 version"),
         "{}",
         ran.stderr
     );
@@ -226,7 +226,7 @@ fn code_of_other_languages_that_uses_the_api_is_no_clean_run() {
             0 => String::new(),
             _ => format!(
                 "Not analysed: 1 file of another language that uses the C API, such as {name}; \
-                 look for races there by hand\n"
+                 check these for races by hand\n"
             ),
         };
         assert_eq!(ran.stdout, said, "{name}");
@@ -249,7 +249,7 @@ fn statistics_count_every_function_wherever_they_are_shown() {
     }
     let ran = tree.run(&["check", "--stats"]);
     assert!(
-        ran.stdout.contains("functions  0 of 1 understood"),
+        ran.stdout.contains("functions  0 of 1 analysed"),
         "{}",
         ran.stdout
     );
@@ -289,13 +289,13 @@ PyMODINIT_FUNC PyInit_m(void) {{ return PyModule_Create(&def); }}
         )
     };
     insta::assert_snapshot!(told(&text("")), @"
-    m.c:2:12: UG503 shared-static-variable: 4 static variables are written by the same functions while other threads may use them: `one`, `two`, `three` and 1 more [manual: set all of them while the module is made, keep them in its state, or hold one `PyMutex` where they are written and around each use]
+    m.c:2:12: UG503 shared-static-variable: the same functions write 4 static variables while other threads may use them: `one`, `two`, `three` and 1 more [manual: set all of them during module initialisation, move them to the module state, or hold one `PyMutex` around every write and every use]
     1 finding with 5 places
     Module `m` is not ready: 4 static variables
     ");
     // One that a comment silences counts no more, and hides no other.
     insta::assert_snapshot!(told(&text("  /* ungil: ignore[UG503] read by one thread */")), @"
-    m.c:3:12: UG503 shared-static-variable: 3 static variables are written by the same functions while other threads may use them: `two`, `three`, `four` [manual: set all of them while the module is made, keep them in its state, or hold one `PyMutex` where they are written and around each use]
+    m.c:3:12: UG503 shared-static-variable: the same functions write 3 static variables while other threads may use them: `two`, `three`, `four` [manual: set all of them during module initialisation, move them to the module state, or hold one `PyMutex` around every write and every use]
     1 finding with 4 places
     Module `m` is not ready: 3 static variables
     ");
@@ -351,7 +351,7 @@ fn stand_ins_for_newer_functions_are_left_alone() {
     let ran = tree.run(&["check", "--show-safe", "--output-format", "concise"]);
     assert!(ran.stdout.contains("UG101"), "{}", ran.stdout);
     assert!(
-        ran.stdout.contains("[safe as is: it stands in for"),
+        ran.stdout.contains("[safe as is: it provides a function"),
         "{}",
         ran.stdout
     );
@@ -388,17 +388,17 @@ fn check_ends_with_what_stands_against_each_module() {
     };
     assert_eq!(
         last(READY, &[]),
-        "Module `m` is ready to run without the GIL, and a fix makes it say so"
+        "Module `m` is ready to run without the GIL, and a fix declares it"
     );
     assert_eq!(
         last(READY, &["--select", "UG2"]),
-        "Module `m`: not all rules about races ran"
+        "Module `m`: readiness is unknown, because not all rules about races ran"
     );
     let fixed = "    static PyObject *none;\n    if (none == NULL)\n        \
                  none = PyTuple_New(0);\n    return Py_XNewRef(none);";
     assert_eq!(
         last(&with_method(fixed), &[]),
-        "Module `m` is ready to run without the GIL, and a fix makes it say so"
+        "Module `m` is ready to run without the GIL, and a fix declares it"
     );
     let open = "    static int n, on;\n    n++;\n    on = 1;\n    return Py_NewRef(self);";
     assert_eq!(
@@ -411,6 +411,6 @@ fn check_ends_with_what_stands_against_each_module() {
     );
     assert_eq!(
         last(&with_method(&silenced.replace("    on = 1;\n", "")), &[]),
-        "Module `m` is ready to run without the GIL, and a fix makes it say so"
+        "Module `m` is ready to run without the GIL, and a fix declares it"
     );
 }

@@ -393,7 +393,7 @@ PyObject *take(PyObject *list);
         ];
         let tree = Tree::new(&files[..if setup.is_empty() { 2 } else { 3 }]);
         let ran = tree.ungil(&["check"]);
-        let doubt = format!("pyapi_compat.h` is installed with `{name}`");
+        let doubt = format!("pyapi_compat.h` is installed together with `{name}`");
         ran.text().contains(&doubt)
     };
     assert!(told("include/m.h", ""));
@@ -481,17 +481,17 @@ fn a_build_that_takes_the_files_of_the_folder_wants_a_look() {
         beside(Some(own), "setup.py", "setup(depends=['src/own.h'])\n"),
     ];
     insta::assert_snapshot!(doubts.map(|doubts| doubts.join("; ")).join("\n"), @r#"
-        `setup.py` lists `src/*.h`, and may take the new `src/pyapi_compat.h`
-        `setup.py` lists `src/`, and may take the new `src/pyapi_compat.h`; a source distribution takes what `setup.py` says, and not the new `src/pyapi_compat.h`
-        `setup.py` copies or installs `*.h`, and may take the new `src/pyapi_compat.h`; `setup.py` copies or installs `src/m.c` (`*.c`), which then includes `pyapi_compat.h`
-        a source distribution takes what `setup.py` says, and not the new `src/pyapi_compat.h`; `setup.py` copies or installs `src/m.c` (`m.c`), which then includes `pyapi_compat.h`
-        `setup.py` copies or installs `src`, and may take the new `src/pyapi_compat.h`
-        `MANIFEST.in` names each header, and must name the new `src/pyapi_compat.h`
-        `src/meson.build` copies or installs `src/m.c` (`m.c`), which then includes `pyapi_compat.h`
-        `pyproject.toml` copies or installs `src/m.c` (`*.c`), which then includes `pyapi_compat.h`
-        a source distribution takes what `MANIFEST.in` says, and not the new `src/pyapi_compat.h`
-        a source distribution takes what `setup.py` says, and not the new `src/pyapi_compat.h`
-        `setup.py` names each header, and must name the new `src/pyapi_compat.h`
+        `setup.py` lists `src/*.h`, and it is correct if that includes the new `src/pyapi_compat.h`
+        `setup.py` lists `src/`, and it is correct if that includes the new `src/pyapi_compat.h`; the source distribution, whose content `setup.py` lists, contains the new `src/pyapi_compat.h`
+        `setup.py` copies or installs `*.h`, and it is correct if that includes the new `src/pyapi_compat.h`; `setup.py` copies or installs `src/m.c` (`*.c`), and its `#include` of `pyapi_compat.h` still works there
+        the source distribution, whose content `setup.py` lists, contains the new `src/pyapi_compat.h`; `setup.py` copies or installs `src/m.c` (`m.c`), and its `#include` of `pyapi_compat.h` still works there
+        `setup.py` copies or installs `src`, and it is correct if that includes the new `src/pyapi_compat.h`
+        `MANIFEST.in` lists each header, and the list contains the new `src/pyapi_compat.h`
+        `src/meson.build` copies or installs `src/m.c` (`m.c`), and its `#include` of `pyapi_compat.h` still works there
+        `pyproject.toml` copies or installs `src/m.c` (`*.c`), and its `#include` of `pyapi_compat.h` still works there
+        the source distribution, whose content `MANIFEST.in` lists, contains the new `src/pyapi_compat.h`
+        the source distribution, whose content `setup.py` lists, contains the new `src/pyapi_compat.h`
+        `setup.py` lists each header, and the list contains the new `src/pyapi_compat.h`
     "#);
     let with_own = |name: &str, text: &str| beside(Some(own), name, text);
     let none = [
@@ -521,15 +521,15 @@ fn a_header_of_a_submodule_that_is_not_here_is_used() {
     let other = "#include <Python.h>\n".to_owned() + &reader("other");
     let files = [("src/a.c", &*c), ("src/b.c", &*other)];
     let (doubts, safe) = told(&files, &[]);
-    let doubt = "the `vendor/pythoncapi_compat.h` that `src/a.c` includes, which is not here (a \
-                 submodule?), is new enough to have all that fixes call";
+    let doubt = "the missing header `vendor/pythoncapi_compat.h` (a submodule?), which `src/a.c` \
+                 includes, defines all that fixes call";
     assert_eq!(doubts, [doubt, doubt]);
     assert_eq!(safe, "");
     let tree = Tree::new(&files.map(|(name, text)| (name, text.as_bytes())));
     let ran = tree.ungil(&["diff", "--select", "UG1", "--min-python", "3.9"]);
     let asked = format!(
-        "2 fixes rest on this: {doubt}; if so, `ungil review --confirm \
-         'header-has-all=vendor/pythoncapi_compat.h with src/a.c'` settles it\n"
+        "2 fixes rest on this: {doubt}; if it is true, run `ungil review --confirm \
+         'header-has-all=vendor/pythoncapi_compat.h with src/a.c'`\n"
     );
     assert!(ran.stderr.contains(&asked), "{ran:?}");
     let (_, patch) = told(&files, &["--unsafe-fixes"]);
@@ -606,7 +606,7 @@ fn a_header_that_the_user_points_at_is_used() {
     assert_eq!(ran.status, 0, "{ran:?}");
     assert!(
         ran.stderr
-            .contains("`src/pythoncapi_compat.h` is new, a copy of `/"),
+            .contains("New file: `src/pythoncapi_compat.h`, a copy of `/"),
         "{ran:?}"
     );
     assert_eq!(tree.text("src/pythoncapi_compat.h"), given);
@@ -777,8 +777,7 @@ fn stand_ins_in_the_file_are_there_once_a_unit() {
     assert_eq!(
         told,
         Some(
-            "What the changes use of newer Pythons is written into the C of 2 files, not into a \
-             new header: `setup.py` lists `*.h`, and may take the new `pyapi_compat.h`"
+            "Functions of newer Pythons that the changes call are defined in 2 files that call them, not in a new header: `setup.py` lists `*.h`, and it is correct if that includes the new `pyapi_compat.h`"
         )
     );
     assert!(!tree.path().join("pyapi_compat.h").exists());
@@ -820,8 +819,7 @@ fn a_compatibility_header_under_another_name_gets_them() {
     "#);
     assert!(
         said.contains(
-            "What the changes use of newer Pythons is written into `port.h`, which is there for \
-             older ones"
+            "Functions of newer Pythons that the changes call are added to `port.h`, which already defines such functions"
         ),
         "{said}"
     );
@@ -907,8 +905,7 @@ fn what_a_package_defines_itself_is_used() {
         assert_eq!(
             doubts,
             [
-                "`m.c` defines its own `Py_NewRef`, which must stand above its use here for all \
-                 Pythons without one"
+                "`m.c` defines its own `Py_NewRef`, and that definition is above this use on every Python that does not have the function"
             ],
             "{text}"
         );

@@ -65,7 +65,7 @@ fn rules_can_be_ignored_in_some_files() {
     assert!(!found.contains("vendor"), "{found}");
     let (_, said, _) = ungil(&files, &["explain", "vendor/m.c:6"]);
     assert!(
-        said.contains("silenced by the configuration: UG101"),
+        said.contains("suppressed by the configuration: UG101"),
         "{said}"
     );
 }
@@ -83,7 +83,7 @@ fn a_comment_that_silences_nothing_is_named_if_its_rules_ran() {
     let files = [("setup.py", ""), ("m.c", useless.as_str())];
     let (_, _, said) = ungil(&files, &["check"]);
     assert!(
-        said.contains("warning: m.c:1: this comment silences nothing any more"),
+        said.contains("warning: m.c:1: this comment no longer suppresses a finding"),
         "{said}"
     );
     let (_, _, said) = ungil(&files, &["check", "--select", "UG1"]);
@@ -122,8 +122,7 @@ fn errors_are_reported_by_flag_or_file_and_else_told_of_once() {
         PyObject *value = PyDict_GetItem(dict, key);\n    \
         if (value == NULL)\n        return PyErr_Format(PyExc_KeyError, \"none\");\n    \
         return PyLong_FromLong(PyLong_AsLong(value));\n}\n";
-    let note = "1 fix lets functions leave with errors that lookups swallowed before; \
-                `--errors preserve` reports these and goes on";
+    let note = "1 fix lets functions return errors that lookups swallowed before; with `--errors preserve` they report these errors and continue";
     let report = "PyErr_WriteUnraisable(NULL);";
     let diff = ["diff", "--select", "UG102"];
     let (_, patch, said) = ungil(&[("m.c", code)], &diff);
@@ -194,7 +193,7 @@ fn comments_silence_findings_in_build_files() {
     insta::assert_snapshot!(format!("{status}\n{after}{said}"), @"
     0
     No findings
-    Coverage: 0 of 0 functions in 0 files understood
+    Coverage: 0 of 0 functions in 0 files analysed
     Not analysed: 1 file of C++
     ");
 }

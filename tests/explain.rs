@@ -68,7 +68,7 @@ fn a_finding_is_shown_on_each_line_of_its_statement() {
     for line in [5, 6] {
         let said = said(&format!("m.c:{line}"));
         assert!(
-            said.contains("in `f`, lines 3 to 12, which is understood\n"),
+            said.contains("in `f` (lines 3–12), fully analysed\n"),
             "{said}"
         );
         assert!(said.contains("error[UG101 borrowed-list-item]"), "{said}");
@@ -87,28 +87,28 @@ fn a_line_that_a_fix_changes_names_it() {
 fn a_line_without_finding_says_why() {
     insta::assert_snapshot!(said("m.c:2"), @"
     m.c:2: /* about `f` */
-    outside of functions
-    no code stands here
+    outside all functions
+    no code on this line
 
     No finding on this line
     ");
     insta::assert_snapshot!(said("m.c:8"), @"
     m.c:8: #if PY_MAJOR_VERSION < 3
-    in `f`, lines 3 to 12, which is understood
-    a directive: what a macro stands for is looked at where it is used
+    in `f` (lines 3–12), fully analysed
+    a directive: macros are analysed where they are used
 
     No finding on this line
     ");
     insta::assert_snapshot!(said("m.c:9"), @"
     m.c:9: item = PyList_GetItem(list, 1);
-    in `f`, lines 3 to 12, which is understood
-    not looked at: no configuration of the supported Pythons has this line, or no file includes it
+    in `f` (lines 3–12), fully analysed
+    not analysed: no configuration of the supported Pythons compiles this line, or no file includes it
 
     No finding on this line
     ");
     insta::assert_snapshot!(said("m.c:21"), @"
     m.c:21: return 1 +* / 2;
-    in `lost`, lines 19 to 22, which is not understood: unexpected `/`
+    in `lost` (lines 19–22), not analysed: unexpected `/`
 
     No finding on this line
     ");
@@ -117,7 +117,7 @@ fn a_line_without_finding_says_why() {
 #[test]
 fn a_finding_that_a_comment_silences_is_named() {
     let said = said("m.c:15");
-    let wanted = "\nsilenced by a comment: UG101 borrowed-list-item: ";
+    let wanted = "\nsuppressed by a comment: UG101 borrowed-list-item: ";
     assert!(said.contains(wanted), "{said}");
     assert!(said.ends_with("\nNo finding on this line\n"), "{said}");
 }
@@ -138,7 +138,7 @@ fn a_file_that_is_not_analysed_says_why() {
         said("x.cpp:1"),
         "`x.cpp` is not analysed: it is a file of C++\n"
     );
-    assert_eq!(said("b.c:1"), "`b.c` is not analysed: it is no text\n");
+    assert_eq!(said("b.c:1"), "`b.c` is not analysed: it is not text\n");
 }
 
 #[test]
@@ -150,16 +150,19 @@ fn places_that_are_not_there_are_errors() {
     };
     assert_eq!(
         error("m.c:99"),
-        "error: `m.c` has 22 lines: there is no line 99\n"
+        "error: `m.c` has 22 lines, so there is no line 99\n"
     );
     assert_eq!(
         error("m.c:0"),
-        "error: `m.c` has 22 lines: there is no line 0\n"
+        "error: `m.c` has 22 lines, so there is no line 0\n"
     );
-    assert_eq!(error("m.c"), "error: name a line of the file: `m.c:LINE`\n");
+    assert_eq!(
+        error("m.c"),
+        "error: add the number of a line: `m.c:LINE`\n"
+    );
     assert_eq!(
         error(".:3"),
-        "error: `.` is a folder; name a line of a file: `FILE:LINE`\n"
+        "error: `.` is a folder; give a line of a file: `FILE:LINE`\n"
     );
     assert!(error("nowhere.c:1").starts_with("error: cannot read `nowhere.c`: "));
 }

@@ -39,8 +39,7 @@ static int f(PyObject *list, PyObject *key, Out *out, PyObject **one, int *fd, c
 
 fn asks(gives: &str) -> String {
     format!(
-        "review in `f`, what {gives} (line 18) did may stay where the function leaves here: it had no \
-         way out in that state"
+        "review in `f`, the effect of {gives} (line 18) may remain at the new exit: the function had no exit in that state"
     )
 }
 
@@ -202,11 +201,11 @@ static PyObject *f(PyObject *self, PyObject *list)
         "Out *pair = PyMem_Malloc(sizeof(Out)), *it = pair; if (!it) return PyErr_NoMemory();";
     assert_eq!(
         said(own, "Py_DECREF(pair.map);"),
-        "review in `f`, `Py_DECREF(pair.map)` (line 22) need not be done where the item is not there any more"
+        "review in `f`, `Py_DECREF(pair.map)` (line 22) is not needed if the item no longer exists"
     );
     assert_eq!(
         said(memory, "Py_DECREF(pair->map); PyMem_Free(pair);"),
-        "review in `f`, `Py_DECREF(pair->map)` (line 22) need not be done where the item is not there any more"
+        "review in `f`, `Py_DECREF(pair->map)` (line 22) is not needed if the item no longer exists"
     );
     assert!(asks_for_state_only(&said(own, "free(pair.text);")));
 }

@@ -24,7 +24,7 @@ fn what_the_next_exit_ends() {
     context_drop(&context);
     return PyList_New(0);
 "#
-    ), @"review in `f`, `context_drop(&context)` (line 11) need not be done where the item is not there any more");
+    ), @"review in `f`, `context_drop(&context)` (line 11) is not needed if the item no longer exists");
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn what_the_only_way_out_ends() {
     context_drop(&context);
     return PyList_New(0);
 "#
-    ), @"review in `f`, `context_drop(&context)` (line 8) need not be done where the item is not there any more");
+    ), @"review in `f`, `context_drop(&context)` (line 8) is not needed if the item no longer exists");
 }
 
 #[test]
@@ -98,15 +98,15 @@ fn what_is_ended_by_a_call_that_is_asked() {
     ];
     let all: Vec<String> = all.iter().map(|(begin, end)| said(begin, end)).collect();
     insta::assert_snapshot!(all.join("\n"), @r#"
-        review in `f`, `close(fd)` (line 4) need not be done where the item is not there any more
-        review in `f`, `close(fd)` (line 4) need not be done where the item is not there any more
-        review in `f`, `unmap_it(p, 40)` (line 4) need not be done where the item is not there any more
-        review in `f`, `drop(&p)` (line 4) need not be done where the item is not there any more
-        review in `f`, `PyObject_CallMethod(file, "close", NULL)` (line 4) need not be done where the item is not there any more
-        review in `f`, `PyList_SetSlice(dict, 0, 1, NULL)` (line 4) need not be done where the item is not there any more
-        review in `f`, `PyObject_SetAttrString(self, "busy", Py_False)` (line 4) need not be done where the item is not there any more
-        review in `f`, `PyDict_DelItemString(d, "busy")` (line 4) need not be done where the item is not there any more
-        review in `f`, what `count(self)` (line 4) did may stay where the function leaves here: it had no way out in that state
+        review in `f`, `close(fd)` (line 4) is not needed if the item no longer exists
+        review in `f`, `close(fd)` (line 4) is not needed if the item no longer exists
+        review in `f`, `unmap_it(p, 40)` (line 4) is not needed if the item no longer exists
+        review in `f`, `drop(&p)` (line 4) is not needed if the item no longer exists
+        review in `f`, `PyObject_CallMethod(file, "close", NULL)` (line 4) is not needed if the item no longer exists
+        review in `f`, `PyList_SetSlice(dict, 0, 1, NULL)` (line 4) is not needed if the item no longer exists
+        review in `f`, `PyObject_SetAttrString(self, "busy", Py_False)` (line 4) is not needed if the item no longer exists
+        review in `f`, `PyDict_DelItemString(d, "busy")` (line 4) is not needed if the item no longer exists
+        review in `f`, the effect of `count(self)` (line 4) may remain at the new exit: the function had no exit in that state
         safe
         "#);
 }
@@ -159,16 +159,16 @@ return v; }}
     ];
     let all: Vec<String> = all.iter().map(|(begin, end)| said(begin, end)).collect();
     insta::assert_snapshot!(all.join("\n"), @r#"
-    review in `f`, `top = f.outer` (line 10) need not be done where the item is not there any more
-    review in `f`, `ses.flags ^= 4` (line 10) need not be done where the item is not there any more
-    review in `f`, `errno = old` (line 10) need not be done where the item is not there any more
+    review in `f`, `top = f.outer` (line 10) is not needed if the item no longer exists
+    review in `f`, `ses.flags ^= 4` (line 10) is not needed if the item no longer exists
+    review in `f`, `errno = old` (line 10) is not needed if the item no longer exists
     safe
-    review in `f`, `fseek(file, old, 0)` (line 10) need not be done where the item is not there any more
-    review in `f`, `set_state(old, NULL)` (line 10) need not be done where the item is not there any more
-    review in `f`, `sqlite3_exec(db, "COMMIT")` (line 10) need not be done where the item is not there any more
-    review in `f`, `say(self, ")")` (line 10) need not be done where the item is not there any more
-    review in `f`, `PyEval_SetTrace(NULL, NULL)` (line 10) need not be done where the item is not there any more
-    review in `f`, `table_clear()` (line 10) need not be done where the item is not there any more
+    review in `f`, `fseek(file, old, 0)` (line 10) is not needed if the item no longer exists
+    review in `f`, `set_state(old, NULL)` (line 10) is not needed if the item no longer exists
+    review in `f`, `sqlite3_exec(db, "COMMIT")` (line 10) is not needed if the item no longer exists
+    review in `f`, `say(self, ")")` (line 10) is not needed if the item no longer exists
+    review in `f`, `PyEval_SetTrace(NULL, NULL)` (line 10) is not needed if the item no longer exists
+    review in `f`, `table_clear()` (line 10) is not needed if the item no longer exists
     "#);
 }
 
@@ -196,8 +196,8 @@ static void fill(PyObject *list, struct numbers *out, int kind)
 
 #[test]
 fn what_counts_the_elements_of_a_loop() {
-    insta::assert_snapshot!(counted("out->count = n;", "out->count"), @"review in `fill`, what `out->count = n` (line 5) did may stay where the function leaves here: it had no way out in that state");
-    insta::assert_snapshot!(counted("out->count = n;", "n"), @"review in `fill`, what `out->count = n` (line 5) did may stay where the function leaves here: it had no way out in that state");
+    insta::assert_snapshot!(counted("out->count = n;", "out->count"), @"review in `fill`, the effect of `out->count = n` (line 5) may remain at the new exit: the function had no exit in that state");
+    insta::assert_snapshot!(counted("out->count = n;", "n"), @"review in `fill`, the effect of `out->count = n` (line 5) may remain at the new exit: the function had no exit in that state");
     assert!(asks_for_state_only(&counted("out->kind = kind;", "n")));
 }
 
@@ -223,7 +223,7 @@ f(struct calls **env, PyObject *list)
     return (*env)->pop_frame(env, env);
 }
 "#
-    ), @"review in `f`, `(*env)->pop_frame(env, NULL)` (line 15) need not be done where the item is not there any more; in `f`, `(*env)->pop_frame(env, env)` (line 17) need not be done where the item is not there any more");
+    ), @"review in `f`, `(*env)->pop_frame(env, NULL)` (line 15) is not needed if the item no longer exists; in `f`, `(*env)->pop_frame(env, env)` (line 17) is not needed if the item no longer exists");
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn what_python_undoes() {
     }
     Py_RETURN_NONE;
 "#
-    ), @"review in `f`, `PySet_Discard(dict, key)` (line 10) need not be done where the item is not there any more");
+    ), @"review in `f`, `PySet_Discard(dict, key)` (line 10) is not needed if the item no longer exists");
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn what_was_set_before() {
     mode = before;
     return PyList_New(0);
 "#
-    ), @"review in `f`, `mode = before` (line 8) need not be done where the item is not there any more");
+    ), @"review in `f`, `mode = before` (line 8) is not needed if the item no longer exists");
 }
 
 const COUNTED: &str = r#"
@@ -274,7 +274,7 @@ static int fill(PyObject *list, char **names, int *count) {
 
 #[test]
 fn what_the_caller_counts_by() {
-    insta::assert_snapshot!(all(COUNTED), @"review in `fill`, `*count = i` (line 6) need not be done where the item is not there any more");
+    insta::assert_snapshot!(all(COUNTED), @"review in `fill`, `*count = i` (line 6) is not needed if the item no longer exists");
 }
 
 #[test]
@@ -296,7 +296,7 @@ static int load(PyObject *list, double **result) {
     return 0;
 }
 "#
-    ), @"review in `load`, what `*result = values` (line 9) did may stay where the function leaves here: it had no way out in that state");
+    ), @"review in `load`, the effect of `*result = values` (line 9) may remain at the new exit: the function had no exit in that state");
 }
 
 #[test]
@@ -314,7 +314,7 @@ fn what_begins_without_an_argument_and_may_fail() {
         return NULL;
     return PyLong_FromLong(rc);
 "#
-    ), @"review in `f`, `pop_scope()` (line 11) need not be done where the item is not there any more");
+    ), @"review in `f`, `pop_scope()` (line 11) is not needed if the item no longer exists");
 }
 
 #[test]
@@ -360,7 +360,7 @@ fn what_the_caller_finds_unset() {
     return 0;\n}}\n"
         ))
     };
-    insta::assert_snapshot!(of("", "*out = NULL;", ""), @"review in `f`, what `*out = NULL` (line 7) sets need not be set where the item is not there any more");
+    insta::assert_snapshot!(of("", "*out = NULL;", ""), @"review in `f`, what `*out = NULL` (line 7) sets need not be set if the item no longer exists");
     assert_eq!(of("*out = NULL;", "", ""), "safe");
     assert_eq!(of("", "", "*out = NULL;"), "safe");
     // It fails without that already.
@@ -616,7 +616,7 @@ fn what_macros_undo() {
     ));
     assert_eq!(
         looped,
-        "review in `f`, `depth --` need not be done where the item is not there any more"
+        "review in `f`, `depth --` is not needed if the item no longer exists"
     );
     let once = all(&format!(
         "{macros}f(PyObject *self, PyObject *args)
@@ -656,7 +656,7 @@ fail:
     return -stage;
 }
 "
-    ), @"review in `f`, `Py_CLEAR(*out)` (line 16) need not be done where the item is not there any more");
+    ), @"review in `f`, `Py_CLEAR(*out)` (line 16) is not needed if the item no longer exists");
 }
 
 #[test]
@@ -741,17 +741,17 @@ fn memory_that_moved() {
         moves("set_data(self->stream, self->data); self->mode = 3;", ""),
     ];
     insta::assert_snapshot!(told.join("\n"), @"
-        review in `fill`, what `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) did may stay where the function leaves here: it had no way out in that state
-        review in `fill`, what `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) did may stay where the function leaves here: it had no way out in that state
-        review in `fill`, what `set_data(self->stream, self->data)` (line 10) did may stay where the function leaves here: it had no way out in that state
-        review in `fill`, what `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) did may stay where the function leaves here: it had no way out in that state
-        review in `fill`, `library_set_data(self->stream, self->data)` (line 13) need not be done where the item is not there any more
-        review in `fill`, what `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) did may stay where the function leaves here: it had no way out in that state
-        review in `fill`, what `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) did may stay where the function leaves here: it had no way out in that state
-        review in `fill`, `set_size(self->stream, self->size)` (line 13) need not be done where the item is not there any more
-        review in `fill`, what `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) did may stay where the function leaves here: it had no way out in that state
-        review in `fill`, `self->used = self->size` (line 13) need not be done where the item is not there any more
-        review in `fill`, what `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) did may stay where the function leaves here: it had no way out in that state
+        review in `fill`, the effect of `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) may remain at the new exit: the function had no exit in that state
+        review in `fill`, the effect of `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) may remain at the new exit: the function had no exit in that state
+        review in `fill`, the effect of `set_data(self->stream, self->data)` (line 10) may remain at the new exit: the function had no exit in that state
+        review in `fill`, the effect of `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) may remain at the new exit: the function had no exit in that state
+        review in `fill`, `library_set_data(self->stream, self->data)` (line 13) is not needed if the item no longer exists
+        review in `fill`, the effect of `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) may remain at the new exit: the function had no exit in that state
+        review in `fill`, the effect of `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) may remain at the new exit: the function had no exit in that state
+        review in `fill`, `set_size(self->stream, self->size)` (line 13) is not needed if the item no longer exists
+        review in `fill`, the effect of `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) may remain at the new exit: the function had no exit in that state
+        review in `fill`, `self->used = self->size` (line 13) is not needed if the item no longer exists
+        review in `fill`, the effect of `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) may remain at the new exit: the function had no exit in that state
         ");
 }
 
@@ -788,12 +788,12 @@ fn memory_that_is_gone() {
         between("Py_CLEAR(self->seen);", "self->seen = Py_NewRef(made);"),
     ];
     insta::assert_snapshot!(gone.join("\n"), @"
-    review in `f`, `self->data = malloc(n)` (line 9) need not be done where the item is not there any more
-    review in `f`, `self->data = fresh` (line 9) need not be done where the item is not there any more
-    review in `f`, `table = fresh` (line 9) need not be done where the item is not there any more
-    review in `f`, `self->seen = Py_NewRef(made)` (line 9) need not be done where the item is not there any more
-    review in `f`, `self->data = realloc(self->data, n / 2)` (line 9) need not be done where the item is not there any more
-    review in `f`, `self->seen = Py_NewRef(made)` (line 9) need not be done where the item is not there any more
+    review in `f`, `self->data = malloc(n)` (line 9) is not needed if the item no longer exists
+    review in `f`, `self->data = fresh` (line 9) is not needed if the item no longer exists
+    review in `f`, `table = fresh` (line 9) is not needed if the item no longer exists
+    review in `f`, `self->seen = Py_NewRef(made)` (line 9) is not needed if the item no longer exists
+    review in `f`, `self->data = realloc(self->data, n / 2)` (line 9) is not needed if the item no longer exists
+    review in `f`, `self->seen = Py_NewRef(made)` (line 9) is not needed if the item no longer exists
     ");
 }
 
@@ -831,7 +831,7 @@ fn rows(part: &str, other: &str) -> String {
 
 #[test]
 fn an_object_that_is_whole() {
-    insta::assert_snapshot!(rows("", ""), @"review in `fill`, what `self->rows = realloc(self->rows, self->count * sizeof(double *))` (line 15) did may stay where the function leaves here: it had no way out in that state");
+    insta::assert_snapshot!(rows("", ""), @"review in `fill`, the effect of `self->rows = realloc(self->rows, self->count * sizeof(double *))` (line 15) may remain at the new exit: the function had no exit in that state");
 }
 
 #[test]
@@ -860,12 +860,12 @@ fn an_object_that_is_not_whole() {
         ),
     ];
     insta::assert_snapshot!(asked.join("\n"), @r#"
-    review in `fill`, what `self->rows = realloc(self->rows, self->count * sizeof(double *))` (line 15) did may stay where the function leaves here: it had no way out in that state
-    review in `fill`, `settle(self)` (line 21) need not be done where the item is not there any more
-    review in `fill`, what `self->rows[i] = malloc(8)` (line 18) did may stay where the function leaves here: it had no way out in that state
-    review in `fill`, what `self->texts[i] = strdup("")` (line 19) did may stay where the function leaves here: it had no way out in that state
-    review in `fill`, what `self->rows = realloc(self->rows, self->count * sizeof(double *))` (line 14) did may stay where the function leaves here: it had no way out in that state
-    review in `fill`, what `self->rows = realloc(self->rows, self->count * sizeof(double *))` (line 15) did may stay where the function leaves here: it had no way out in that state
+    review in `fill`, the effect of `self->rows = realloc(self->rows, self->count * sizeof(double *))` (line 15) may remain at the new exit: the function had no exit in that state
+    review in `fill`, `settle(self)` (line 21) is not needed if the item no longer exists
+    review in `fill`, the effect of `self->rows[i] = malloc(8)` (line 18) may remain at the new exit: the function had no exit in that state
+    review in `fill`, the effect of `self->texts[i] = strdup("")` (line 19) may remain at the new exit: the function had no exit in that state
+    review in `fill`, the effect of `self->rows = realloc(self->rows, self->count * sizeof(double *))` (line 14) may remain at the new exit: the function had no exit in that state
+    review in `fill`, the effect of `self->rows = realloc(self->rows, self->count * sizeof(double *))` (line 15) may remain at the new exit: the function had no exit in that state
     "#);
 }
 
@@ -885,15 +885,15 @@ fn taken_out(made: &str, end: &str) -> String {
 
 #[test]
 fn what_is_taken_out_of_its_place() {
-    insta::assert_snapshot!(taken_out("NULL", "Py_XDECREF(old);"), @"review in `f`, what `current = NULL` (line 7) did may stay where the function leaves here: it had no way out in that state");
-    insta::assert_snapshot!(taken_out("Py_NewRef(list)", "Py_SETREF(current, old);"), @"review in `f`, `Py_SETREF(current, old)` (line 9) need not be done where the item is not there any more");
-    insta::assert_snapshot!(taken_out("NULL", "if (number < 0) return old; Py_DECREF(old);"), @"review in `f`, what `current = NULL` (line 7) did may stay where the function leaves here: it had no way out in that state");
+    insta::assert_snapshot!(taken_out("NULL", "Py_XDECREF(old);"), @"review in `f`, the effect of `current = NULL` (line 7) may remain at the new exit: the function had no exit in that state");
+    insta::assert_snapshot!(taken_out("Py_NewRef(list)", "Py_SETREF(current, old);"), @"review in `f`, `Py_SETREF(current, old)` (line 9) is not needed if the item no longer exists");
+    insta::assert_snapshot!(taken_out("NULL", "if (number < 0) return old; Py_DECREF(old);"), @"review in `f`, the effect of `current = NULL` (line 7) may remain at the new exit: the function had no exit in that state");
 }
 
 #[test]
 fn what_is_only_read_out_of_its_place() {
-    insta::assert_snapshot!(taken_out("NULL", "print(old);"), @"review in `f`, what `current = NULL` (line 7) did may stay where the function leaves here: it had no way out in that state");
-    insta::assert_snapshot!(taken_out("NULL; Py_XDECREF(old)", ""), @"review in `f`, what `current = NULL` (line 7) did may stay where the function leaves here: it had no way out in that state");
+    insta::assert_snapshot!(taken_out("NULL", "print(old);"), @"review in `f`, the effect of `current = NULL` (line 7) may remain at the new exit: the function had no exit in that state");
+    insta::assert_snapshot!(taken_out("NULL; Py_XDECREF(old)", ""), @"review in `f`, the effect of `current = NULL` (line 7) may remain at the new exit: the function had no exit in that state");
     insta::assert_snapshot!(object(
         r#"
     PyObject *old = current, *result = NULL;
@@ -943,7 +943,7 @@ fn what_only_the_end_frees_in_an_array() {
     PyMem_Free(views);
     return PyList_New(0);
 "#
-    ), @"review in `f`, `PyBuffer_Release(&views[i])` (line 15) need not be done where the item is not there any more");
+    ), @"review in `f`, `PyBuffer_Release(&views[i])` (line 15) is not needed if the item no longer exists");
 }
 
 /// The exit of a function that has nobody to tell, and is called so.
@@ -973,7 +973,7 @@ static PyObject *f(PyObject *list) {
     return name;
 }
 "#
-    ), @"review no item is gone while an exception is pending: that one would be dropped; no item is gone where `add_up` is called with an exception: that one would be dropped, too; in `add_up`, what `sum += PyObject_Hash(item) % n` (line 7) did may stay where the function leaves here: it had no way out in that state");
+    ), @"review no item is missing while an exception is pending: that exception would be dropped; no item is missing when `add_up` is called with an exception set: that exception would be dropped, too; in `add_up`, the effect of `sum += PyObject_Hash(item) % n` (line 7) may remain at the new exit: the function had no exit in that state");
     insta::assert_snapshot!(summed(
         r#"
 static PyObject *f(PyObject *list) {
@@ -981,7 +981,7 @@ static PyObject *f(PyObject *list) {
     return PyObject_GetAttrString(list, "name");
 }
 "#
-    ), @"review no item is gone while an exception is pending: that one would be dropped; in `add_up`, what `sum += PyObject_Hash(item) % n` (line 7) did may stay where the function leaves here: it had no way out in that state");
+    ), @"review no item is missing while an exception is pending: that exception would be dropped; in `add_up`, the effect of `sum += PyObject_Hash(item) % n` (line 7) may remain at the new exit: the function had no exit in that state");
     insta::assert_snapshot!(summed(
         r#"
 static void thing_dealloc(PyObject *self) {
@@ -990,7 +990,7 @@ static void thing_dealloc(PyObject *self) {
 }
 static PyTypeObject Thing_Type = { .tp_dealloc = thing_dealloc };
 "#
-    ), @"review no item is gone while an exception is pending: that one would be dropped; no item is gone where `add_up` is called with an exception: that one would be dropped, too; in `add_up`, what `sum += PyObject_Hash(item) % n` (line 7) did may stay where the function leaves here: it had no way out in that state");
+    ), @"review no item is missing while an exception is pending: that exception would be dropped; no item is missing when `add_up` is called with an exception set: that exception would be dropped, too; in `add_up`, the effect of `sum += PyObject_Hash(item) % n` (line 7) may remain at the new exit: the function had no exit in that state");
 }
 
 /// Whether the exception of a vanished item is cleared, in a loop that sets a field to the number of the
@@ -1073,15 +1073,15 @@ fn what_may_belong_to_what_has_begun() {
     ];
     let all: Vec<String> = all.iter().map(|(begin, end)| said(begin, end)).collect();
     insta::assert_snapshot!(all.join("\n"), @"
-        review in `f`, `ops.unlock(&shelf)` (line 4) need not be done where the item is not there any more
-        review in `f`, `rmdir(((Box *)self)->path)` (line 4) need not be done where the item is not there any more
-        review in `f`, `blend(self)` (line 4) need not be done where the item is not there any more
+        review in `f`, `ops.unlock(&shelf)` (line 4) is not needed if the item no longer exists
+        review in `f`, `rmdir(((Box *)self)->path)` (line 4) is not needed if the item no longer exists
+        review in `f`, `blend(self)` (line 4) is not needed if the item no longer exists
         by hand
         safe
-        review in `f`, what `mix(self)` (line 4) did may stay where the function leaves here: it had no way out in that state
-        review in `f`, what `mix(self)` (line 4) did may stay where the function leaves here: it had no way out in that state
-        review in `f`, what `PyList_Append(dict, key)` (line 4) did may stay where the function leaves here: it had no way out in that state
-        review in `f`, what `((Box *)self)->n = 1` (line 4) did may stay where the function leaves here: it had no way out in that state
+        review in `f`, the effect of `mix(self)` (line 4) may remain at the new exit: the function had no exit in that state
+        review in `f`, the effect of `mix(self)` (line 4) may remain at the new exit: the function had no exit in that state
+        review in `f`, the effect of `PyList_Append(dict, key)` (line 4) may remain at the new exit: the function had no exit in that state
+        review in `f`, the effect of `((Box *)self)->n = 1` (line 4) may remain at the new exit: the function had no exit in that state
         ");
 }
 
@@ -1139,12 +1139,12 @@ fn what_a_local_struct_holds_or_a_pointer_began() {
         between_halves("", "Py_INCREF(self);", "Py_DECREF(self);"),
     ];
     insta::assert_snapshot!(all.join("\n"), @"
-        review in `f`, `Py_DECREF(b.items[--b.n])` (line 10) need not be done where the item is not there any more
-        review in `f`, `close(b.fd[0])` (line 10) need not be done where the item is not there any more
-        review in `f`, `Py_XDECREF(all[0])` (line 10) need not be done where the item is not there any more
-        review in `f`, what `hold(self)` (line 8) did may stay where the function leaves here: it had no way out in that state
-        review in `f`, `Py_DECREF(b.items[0])` (line 10) need not be done where the item is not there any more
-        review in `f`, `methods[1].off()` (line 10) need not be done where the item is not there any more
+        review in `f`, `Py_DECREF(b.items[--b.n])` (line 10) is not needed if the item no longer exists
+        review in `f`, `close(b.fd[0])` (line 10) is not needed if the item no longer exists
+        review in `f`, `Py_XDECREF(all[0])` (line 10) is not needed if the item no longer exists
+        review in `f`, the effect of `hold(self)` (line 8) may remain at the new exit: the function had no exit in that state
+        review in `f`, `Py_DECREF(b.items[0])` (line 10) is not needed if the item no longer exists
+        review in `f`, `methods[1].off()` (line 10) is not needed if the item no longer exists
         safe
         by hand
         ");
@@ -1315,7 +1315,7 @@ static PyObject *f(PyObject *self, PyObject *list) {{
 "
         ))
     };
-    insta::assert_snapshot!(said("free(s);"), @"review in `f`, `forget(s)` (line 10) need not be done where the item is not there any more");
+    insta::assert_snapshot!(said("free(s);"), @"review in `f`, `forget(s)` (line 10) is not needed if the item no longer exists");
     insta::assert_snapshot!(said("printf(\"%ld\", *s);"), @"safe");
 }
 
@@ -1352,7 +1352,7 @@ static PyObject *f(PyObject *self, PyObject *list) {{
     insta::assert_snapshot!(all.join("\n"), @"
     safe
     by hand
-    review in `f`, `count--` (line 12) need not be done where the item is not there any more
+    review in `f`, `count--` (line 12) is not needed if the item no longer exists
     by hand
     ");
 }
@@ -1387,11 +1387,11 @@ void finish(PyObject *list, int quick) {{
         said("", "quick = 0;"),
     ];
     insta::assert_snapshot!(all.join("\n"), @"
-    review in `finish`, `fclose(log)` (line 11) need not be done where the item is not there any more
-    review in `finish`, `busy = 0` (line 11) need not be done where the item is not there any more
-    review in `finish`, `free(buffer)` (line 11) need not be done where the item is not there any more
+    review in `finish`, `fclose(log)` (line 11) is not needed if the item no longer exists
+    review in `finish`, `busy = 0` (line 11) is not needed if the item no longer exists
+    review in `finish`, `free(buffer)` (line 11) is not needed if the item no longer exists
     safe
-    review in `finish`, `fclose(log)` (line 11) need not be done where the item is not there any more
+    review in `finish`, `fclose(log)` (line 11) is not needed if the item no longer exists
     safe
     ");
 }

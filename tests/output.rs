@@ -358,8 +358,8 @@ fn a_baseline_that_cannot_be_used_is_named() {
         ("other.json", b"{\"schema\": \"x/1\", \"findings\": {}}"),
     ]);
     for (file, reason) in [
-        ("none.json", "`--write-baseline` makes one"),
-        ("m.c", "`m.c` is no baseline"),
+        ("none.json", "`--write-baseline` creates one"),
+        ("m.c", "`m.c` is not a baseline"),
         ("other.json", "a baseline of another kind: `x/1`"),
     ] {
         let ran = tree.ungil(&["check", "--baseline", file]);
@@ -416,7 +416,7 @@ fn a_commit_that_is_not_there_is_named() {
     for name in ["nowhere", "--all"] {
         let ran = tree.ungil(&["check", &format!("--since={name}")]);
         assert_eq!(ran.status, 2);
-        let message = format!("git knows no commit `{name}`");
+        let message = format!("git does not know the commit `{name}`");
         assert!(ran.stderr.contains(&message), "{}", ran.stderr);
     }
 }

@@ -37,7 +37,7 @@ fn what_c_functions_write() {
     let copied = "memcpy(&before, &self->state, sizeof(before)); self->state.depth++";
     insta::assert_snapshot!(
         between("", copied, "memcpy(&self->state, &before, sizeof(before))"),
-        @"review in `f`, `memcpy(&self->state, &before, sizeof(before))` (line 13) need not be done where the item is not there any more"
+        @"review in `f`, `memcpy(&self->state, &before, sizeof(before))` (line 13) is not needed if the item no longer exists"
     );
     for (begin, end) in [
         (
@@ -72,7 +72,7 @@ fn what_c_functions_write() {
 fn what_python_keeps_for_all() {
     insta::assert_snapshot!(
         between("", "PySys_SetObject(\"stdout\", file)", "PySys_SetObject(\"stdout\", saved)"),
-        @"review in `f`, `PySys_SetObject(\"stdout\", saved)` (line 13) need not be done where the item is not there any more"
+        @"review in `f`, `PySys_SetObject(\"stdout\", saved)` (line 13) is not needed if the item no longer exists"
     );
     let given = between(
         "static void give(PyObject *out) { PySys_SetObject(\"stdout\", out); }",
@@ -132,7 +132,7 @@ static PyObject *f(Foo *self, PyObject *list) {{
     };
     insta::assert_snapshot!(
         once("ENTER(self)", "LEAVE(self)"),
-        @"review in `f`, `( self ) -> busy --` need not be done where the item is not there any more"
+        @"review in `f`, `( self ) -> busy --` is not needed if the item no longer exists"
     );
     let opened = once("OPEN(self)", "SHUT(self)");
     assert!(opened.starts_with("review"), "{opened}");
@@ -177,7 +177,7 @@ static PyObject *f(Foo *self, PyObject *list, PyObject *key, char *text) {{
 fn what_only_the_end_takes_back() {
     insta::assert_snapshot!(
         at_the_end("self->current = Py_NewRef(list);", "Py_CLEAR(self->current);"),
-        @"review in `f`, `Py_CLEAR(self->current)` (line 8) need not be done where the item is not there any more"
+        @"review in `f`, `Py_CLEAR(self->current)` (line 8) is not needed if the item no longer exists"
     );
     for (begin, end) in [
         (
@@ -347,7 +347,7 @@ fn memory_of_a_struct_that_is_freed() {
     let end = "r->size = PyObject_Size(item); return r;";
     insta::assert_snapshot!(filled(made, "r->key = strdup(\"text\");", "free(r);", end), @r#"
     safe
-    review in `f`, what `r->key = strdup("text")` (line 11) holds need not be freed where the item is not there any more
+    review in `f`, the memory of `r->key = strdup("text")` (line 11) need not be freed if the item no longer exists
     "#);
     // It is freed with the struct, or is known elsewhere.
     for (fill, freed) in [
@@ -408,7 +408,7 @@ fn array_by_another_name() {
     let goes_on = "long n = PyObject_Size(item); mpz_clear(z); return made(n);";
     insta::assert_snapshot!(of("z", goes_on), @r"
     safe
-    review in `f`, `mpz_clear(z)` (line 13) need not be done where the item is not there any more
+    review in `f`, `mpz_clear(z)` (line 13) is not needed if the item no longer exists
     ");
     assert!(is_alike(goes_on));
 }

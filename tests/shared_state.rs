@@ -337,7 +337,7 @@ PyMODINIT_FUNC PyInit_{name}(void)
     let ran = tree.ungil(&["check"]);
     let open = ran
         .text()
-        .matches("left to settle: 1 type with unlocked fields");
+        .matches("the open findings of this module are resolved: 1 type with unlocked fields");
     assert_eq!(open.count(), names.len(), "{}", ran.text());
 }
 

@@ -34,8 +34,8 @@ static int f(PyObject *list, {params})
 
 #[test]
 fn what_pointers_and_arrays_get() {
-    insta::assert_snapshot!(sets("const char *out[2]", "out[0] = NULL", ""), @"review in `f`, what `out[0] = NULL` (line 12) sets need not be set where the item is not there any more");
-    insta::assert_snapshot!(sets("int *mode", "*mode = MODE_NONE", ""), @"review in `f`, what `*mode = MODE_NONE` (line 12) sets need not be set where the item is not there any more");
+    insta::assert_snapshot!(sets("const char *out[2]", "out[0] = NULL", ""), @"review in `f`, what `out[0] = NULL` (line 12) sets need not be set if the item no longer exists");
+    insta::assert_snapshot!(sets("int *mode", "*mode = MODE_NONE", ""), @"review in `f`, what `*mode = MODE_NONE` (line 12) sets need not be set if the item no longer exists");
     for (params, set) in [
         ("PyObject **what", "*what = Py_None"),
         ("PyObject **what", "*what = (PyObject *)NULL"),
@@ -73,8 +73,8 @@ fn what_structs_get() {
         );
         sets("Items *out", set, &caller)
     };
-    insta::assert_snapshot!(of("out->items = NULL", "", "&items"), @"review in `f`, what `out->items = NULL` (line 12) sets need not be set where the item is not there any more");
-    insta::assert_snapshot!(of("memset(out, 0, sizeof(*out))", "", "&items"), @"review in `f`, what `memset(out, 0, sizeof(*out))` (line 12) sets need not be set where the item is not there any more");
+    insta::assert_snapshot!(of("out->items = NULL", "", "&items"), @"review in `f`, what `out->items = NULL` (line 12) sets need not be set if the item no longer exists");
+    insta::assert_snapshot!(of("memset(out, 0, sizeof(*out))", "", "&items"), @"review in `f`, what `memset(out, 0, sizeof(*out))` (line 12) sets need not be set if the item no longer exists");
     assert!(of("start(out)", "", "&items").starts_with("review"));
     assert!(of("out->items = NULL", "", "made").starts_with("review"));
     for (before, given) in [

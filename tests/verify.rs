@@ -158,7 +158,7 @@ fn commands_of_the_user_decide_and_run_in_the_project() {
     );
     let (status, _, said) = repository.ungil(&["verify", "--since", "nowhere"]);
     assert_eq!(status, 2);
-    assert!(said.contains("`nowhere` is no commit"), "{said}");
+    assert!(said.contains("`nowhere` is not a commit"), "{said}");
 }
 
 #[test]
@@ -168,7 +168,10 @@ fn a_write_that_fails_its_test_is_taken_back() {
     let test = "! grep -q GetItemRef m.c";
     let (status, _, said) = repository.ungil(&["migrate", "--verify", "--test", test]);
     assert_eq!(status, 4, "{said}");
-    assert!(said.contains("all was taken back: test: `! grep"), "{said}");
+    assert!(
+        said.contains("all changes were undone: test: `! grep"),
+        "{said}"
+    );
     assert_eq!(repository.code(), CODE);
     let accepted = [
         "review", "--accept", "safe", "--write", "--verify", "--test", test,
@@ -252,7 +255,7 @@ fn a_step_that_did_not_run_is_said_first_and_is_not_enough_for_strict() {
     let first = report.lines().next().unwrap();
     assert!(
         first.starts_with("skipped compile")
-            || first.starts_with("not compiled, before neither: m.c:2"),
+            || first.starts_with("not checked, because it did not compile before either: m.c:2"),
         "{report}"
     );
     let (status, report, _) = repository.ungil(&["verify", "--strict"]);
@@ -358,7 +361,8 @@ fn two_types_of_one_template_are_not_split() {
     let (status, report, _) = repository.ungil(&["check", "--select", "UG504"]);
     assert_eq!(status, 1, "{report}");
     for other in ["Second", "First"] {
-        let reason = format!("`{other}` has the same methods, from one text;");
+        let reason =
+            format!("`{other}` has the same methods, because both include the same source text;");
         assert!(report.contains(&reason), "{report}");
     }
 }

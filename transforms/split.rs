@@ -31,7 +31,7 @@ impl<'a> Split<'a> {
         let head = Head::new(cx, item)?;
         let body_name = format!("{}{SUFFIX}", head.function.name);
         if !head.is_free(&body_name) {
-            return Err("the name for its body is taken");
+            return Err("the name for its body is already used");
         }
         Ok(Self {
             cx,

@@ -28,7 +28,7 @@ impl Python {
             .nodes()
             .find(|node| node.is_error() || node.is_missing());
         let line = wrong.map_or(0, |node| node.start_position().row) + 1;
-        Err(format!("line {line} is no Python that can be parsed"))
+        Err(format!("line {line} is not valid Python"))
     }
 
     /// The whole file.
@@ -110,10 +110,7 @@ mod tests {
         assert!(Python::parse(b"print('a')\n").is_ok());
         assert!(Python::parse(b"print 'a'\n").is_ok());
         let error = Python::parse(b"import os\nsetup(\n").unwrap_err();
-        assert!(
-            error.ends_with("is no Python that can be parsed"),
-            "{error}"
-        );
+        assert!(error.ends_with("is not valid Python"), "{error}");
     }
 
     #[test]

@@ -197,7 +197,7 @@ pub const REPLACEMENTS: &[Replacement] = &[
     DICT_STRING,
     Replacement {
         borrowed: "_PyDict_GetItem_KnownHash",
-        caution: Some("the strong function computes the hash itself: the last argument goes"),
+        caution: Some("the strong function computes the hash itself: remove the last argument"),
         ..DICT
     },
     Replacement {
@@ -224,7 +224,9 @@ pub const REPLACEMENTS: &[Replacement] = &[
         strong: "PyImport_GetModule",
         since: V3_7,
         limited_since: Some(V3_8),
-        caution: Some("the strong function does not create a missing module"),
+        caution: Some(
+            "the strong function does not create a missing module: create it before the call",
+        ),
         ..LIST
     },
     Replacement {
@@ -263,7 +265,7 @@ pub const REPLACEMENTS: &[Replacement] = &[
         borrowed: "PyEval_GetLocals",
         strong: "PyEval_GetFrameLocals",
         absent: Absent::Error,
-        caution: Some("in a function each call is a new snapshot: writes to it are lost"),
+        caution: Some("in a function, each call returns a new snapshot: writes to it are lost"),
         ..FRAME_GLOBALS
     },
     Replacement {
@@ -271,7 +273,10 @@ pub const REPLACEMENTS: &[Replacement] = &[
         strong: "PyThreadState_GetFrame",
         since: V3_9,
         limited_since: Some(V3_10),
-        caution: Some("the strong function takes the thread state: `PyThreadState_Get()`"),
+        caution: Some(
+            "the strong function takes the thread state as its first argument: pass \
+             `PyThreadState_Get()`",
+        ),
         ..FRAME_GLOBALS
     },
     Replacement {
@@ -281,7 +286,9 @@ pub const REPLACEMENTS: &[Replacement] = &[
         since: V3_15,
         limited_since: Some(V3_15),
         removed: None,
-        caution: Some("the borrowed module is valid while the type is alive: often fine as it is"),
+        caution: Some(
+            "the borrowed module is valid while the type is alive: often no change is needed",
+        ),
         ..FRAME_GLOBALS
     },
 ];

@@ -35,7 +35,7 @@ impl fmt::Display for PyVersion {
 
 /// A text that is no version of Python 3.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no Python 3 version; write it like `3.9`")]
+#[error("`{0}` is not a Python 3 version; write it like `3.9`")]
 pub struct BadVersion(String);
 
 impl FromStr for PyVersion {

@@ -13,7 +13,7 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk) -> anyhow::Result<Status> {
     let write = match args.output_format {
         OutputFormat::Full => abi3t,
         OutputFormat::Json => abi3t_json,
-        _ => bail!("`--abi3t` writes `--output-format full` and `json` only"),
+        _ => bail!("`--abi3t` supports only `--output-format full` and `json`"),
     };
     let session = Session::read(&args.analysis, Ledger::AsAsked, talk)?;
     let found = session.abi3t(talk);
@@ -26,7 +26,7 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk) -> anyhow::Result<Status> {
     let blocked = blocked.count();
     talk.info(&match (found.modules.len(), blocked) {
         (0, _) => "No modules".to_owned(),
-        (_, 0) => "Nothing stands against `abi3t`".to_owned(),
+        (_, 0) => "Nothing prevents a build for `abi3t`".to_owned(),
         (all, _) => format!(
             "{blocked} of {} cannot be built for `abi3t`",
             counted(all, "module", "modules")
@@ -34,7 +34,9 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk) -> anyhow::Result<Status> {
     });
     if found.not_understood > 0 {
         let lost = counted(found.not_understood, "function was", "functions were");
-        talk.info(&format!("{lost} not understood, and may use more"));
+        talk.info(&format!(
+            "{lost} not analysed, and may use more that `abi3t` does not have"
+        ));
     }
     Ok(match blocked {
         _ if session.settings.strict && found.not_understood > 0 => Status::CoverageGap,

@@ -21,32 +21,33 @@ pub(super) struct Cli {
     pub(super) global: GlobalArgs,
 }
 
-const EXIT_STATUS: &str = "Exit status: 0 clean or done; 1 findings remain or the diff is not \
-    empty; 2 wrong usage, bad configuration, or refused; 3 coverage gap with --strict; \
-    4 written and taken back because verification failed; 130 interrupted";
+const EXIT_STATUS: &str = "Exit status: 0 no findings, or done; 1 findings remain, or the diff is \
+                           not empty; 2 wrong usage, bad configuration, or refused; 3 some code \
+                           was not analysed (with --strict); 4 written, and undone because \
+                           verification failed; 130 interrupted";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Report findings; never writes
+    /// Report findings; never writes a source file
     Check(CheckArgs),
-    /// Print the patch that `migrate` would apply; never writes
+    /// Print the patch that `migrate` would apply; never writes a source file
     Diff(DiffArgs),
-    /// Write every applicable fix in one transaction
+    /// Write all applicable fixes, or none if one file cannot be written
     #[command(alias = "fix")]
     Migrate(MigrateArgs),
-    /// Accept or reject fix by fix; files are written when you say so
+    /// Accept or reject fixes one by one, then write the accepted ones
     Review(ReviewArgs),
-    /// Prove what is in the files: references, sections, compiler, tests
+    /// Check changed files: references, critical sections, compiler, tests
     Verify(VerifyArgs),
-    /// Take the last write of `migrate` or `review` back
+    /// Undo the last write of `migrate` or `review`
     Undo,
-    /// Show the page of a rule; or say why there is, or is not, a finding on a line
+    /// Show the page of a rule, or say why a line has a finding or has none
     Explain(ExplainArgs),
-    /// Show the settings in force, and where each comes from
+    /// Show the current settings and where each of them comes from
     Config(AnalysisArgs),
     /// List all rules
     Rules,
-    /// Print the completions of a shell
+    /// Print a completion script for a shell
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -74,10 +75,10 @@ pub(super) struct GlobalArgs {
         help_heading = GLOBAL
     )]
     pub(super) color: Color,
-    /// Say less; twice: nothing but errors
+    /// Print less; twice: only errors
     #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "verbose", help_heading = GLOBAL)]
     quiet: u8,
-    /// Say more
+    /// Print more
     #[arg(short, long, global = true, action = ArgAction::Count, help_heading = GLOBAL)]
     verbose: u8,
 }
@@ -126,28 +127,28 @@ pub(super) struct OptionArgs {
     /// Rules not to run
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(super) ignore: Vec<String>,
-    /// Look only at these functions
+    /// Analyse only these functions
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(super) function: Vec<String>,
     /// Leave out files and folders
     #[arg(long, value_name = "GLOB")]
     pub(super) exclude: Vec<String>,
-    /// Apply also fixes that a person must confirm
+    /// Also apply fixes that a person must confirm
     #[arg(long)]
     pub(super) unsafe_fixes: bool,
-    /// Change build files too: setup.py, pyproject.toml
+    /// Also change build files: setup.py, pyproject.toml
     #[arg(long)]
     pub(super) build_files: bool,
-    /// Oldest supported Python [default: what the project says]
+    /// Oldest supported Python [default: as stated by the project]
     #[arg(long, value_name = "X.Y")]
     pub(super) min_python: Option<PyVersion>,
-    /// How older Pythons get new functions
+    /// How to provide new functions to older Pythons
     #[arg(long, value_enum, value_name = "HOW")]
     pub(super) compat: Option<Compat>,
     /// Compatibility header to use: a `pythoncapi_compat.h`, copied if it is not part of the project
     #[arg(long, value_name = "FILE")]
     pub(super) compat_header: Option<PathBuf>,
-    /// Name of the header written for what no other one has [default: pyapi_compat.h]
+    /// Name of the new header, written if no other header has a function [default: pyapi_compat.h]
     #[arg(long, value_name = "NAME")]
     pub(super) compat_name: Option<String>,
     /// What to do with errors that old lookups swallowed [default: propagate]
@@ -159,10 +160,10 @@ pub(super) struct OptionArgs {
     /// Define a macro
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     pub(super) defines: Vec<String>,
-    /// Threads to use; 0 is one for each core
+    /// Number of threads; 0 means one for each core
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     pub(super) jobs: usize,
-    /// Fail if something was not understood
+    /// Fail if some code could not be analysed
     #[arg(long)]
     pub(super) strict: bool,
     /// Write statistics of the run as JSON
@@ -192,7 +193,7 @@ pub(super) struct CheckArgs {
     /// Write findings to a file instead of the standard output
     #[arg(short, long, value_name = "FILE")]
     pub(super) output_file: Option<PathBuf>,
-    /// Show also the uses that are proven safe, and why
+    /// Also show uses that are proven safe, with the proof
     #[arg(long)]
     pub(super) show_safe: bool,
     /// Count findings by rule instead of listing them
@@ -201,16 +202,16 @@ pub(super) struct CheckArgs {
     /// Show statistics of the run
     #[arg(long)]
     pub(super) stats: bool,
-    /// Show what keeps each module from the stable ABI `abi3t` of Python 3.15, and no findings
+    /// Instead of findings, show what prevents a build for the stable ABI `abi3t` of Python 3.15
     #[arg(long, conflicts_with_all = ["show_safe", "statistics", "stats", "since", "baseline"])]
     pub(super) abi3t: bool,
     /// Only findings in functions, or on lines, that changed since a commit
     #[arg(long, value_name = "REV")]
     pub(super) since: Option<String>,
-    /// Only findings that the baseline does not know
+    /// Only findings that are not in the baseline
     #[arg(long, value_name = "FILE")]
     pub(super) baseline: Option<PathBuf>,
-    /// Make the findings of this run the baseline
+    /// Write the findings of this run to the baseline
     #[arg(long, requires = "baseline", conflicts_with = "since")]
     pub(super) write_baseline: bool,
 }
@@ -222,7 +223,7 @@ pub(super) struct DiffArgs {
     /// Lines of context
     #[arg(short = 'U', long = "unified", value_name = "N", default_value_t = DEFAULT_CONTEXT)]
     pub(super) context: usize,
-    /// A patch for each of these, to be applied one after the other
+    /// Write several patches, one for each of these, to apply in order
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(super) split_by: Option<Split>,
     /// How to write patches
@@ -231,10 +232,10 @@ pub(super) struct DiffArgs {
     /// Write numbered patches into a new folder
     #[arg(short, long, value_name = "DIR")]
     pub(super) output_dir: Option<PathBuf>,
-    /// How much changes in each file, and no patch
+    /// Instead of a patch, show how much changes in each file
     #[arg(long, conflicts_with_all = ["split_by", "format", "output_dir", "side_by_side"])]
     pub(super) stat: bool,
-    /// Old and new beside each other, and no patch
+    /// Instead of a patch, show old and new text side by side
     #[arg(long, conflicts_with_all = ["split_by", "format", "output_dir"])]
     pub(super) side_by_side: bool,
     /// Do not use a pager
@@ -248,7 +249,7 @@ pub(super) enum DiffFormat {
     /// Unified diffs, for `git apply` and `patch -p1`.
     #[default]
     Patch,
-    /// Letters with reasons, for `git am`; one for each rule unless `--split-by` says more.
+    /// Mails with reasons, for `git am`; one for each rule unless `--split-by` says otherwise.
     Mbox,
 }
 
@@ -267,7 +268,7 @@ pub(super) struct MigrateArgs {
 pub(super) struct VerifyArgs {
     #[command(flatten)]
     pub(super) analysis: AnalysisArgs,
-    /// Prove what has changed since this commit [default: since before the last write, else HEAD]
+    /// Check the changes since this commit [default: the last write of `ungil`, otherwise HEAD]
     #[arg(long, value_name = "REV")]
     pub(super) since: Option<String>,
     #[command(flatten)]
@@ -288,7 +289,7 @@ pub(super) struct ChecksArgs {
 /// Proof of what was just written.
 #[derive(Debug, Args)]
 pub(super) struct VerifyWriteArgs {
-    /// Verify what was written, and take it back if it does not hold
+    /// Verify the result, and undo the write if verification fails
     #[arg(long)]
     verify: bool,
     /// With --verify: compile with this command
@@ -312,10 +313,10 @@ impl VerifyWriteArgs {
 /// What may be written over.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct GuardArgs {
-    /// Write even where files have uncommitted changes
+    /// Write even if files have uncommitted changes
     #[arg(long)]
     pub(super) allow_dirty: bool,
-    /// Write even outside of a git repository
+    /// Write even outside a git repository
     #[arg(long)]
     pub(super) allow_no_vcs: bool,
 }
@@ -328,7 +329,7 @@ pub(super) struct ReviewArgs {
     pub(super) guard: GuardArgs,
     #[command(flatten)]
     pub(super) verify: VerifyWriteArgs,
-    /// Prompts line by line instead of a full screen [default with TERM=dumb]
+    /// Ask line by line instead of on a full screen [default with TERM=dumb]
     #[arg(long, conflicts_with_all = ["list", "show", "accept", "reject", "write"])]
     pub(super) plain: bool,
     #[command(flatten)]
@@ -342,7 +343,7 @@ pub(super) struct BatchArgs {
     /// List all fixes with their ids and decisions
     #[arg(long)]
     pub(super) list: bool,
-    /// Show reason and diff of a fix
+    /// Show the reason and the diff of a fix
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub(super) show: Vec<String>,
     /// Accept a fix, all undecided ones of a rule, or all undecided safe ones
@@ -351,19 +352,19 @@ pub(super) struct BatchArgs {
     /// Reject a fix, or all undecided ones of a rule
     #[arg(long, value_name = "ID|RULE", value_delimiter = ',')]
     pub(super) reject: Vec<String>,
-    /// Confirm, for all fixes that rest on it, what `--list` names; kept in the configuration
+    /// Confirm a statement that `--list` names, for all fixes that rest on it; kept in the configuration
     #[arg(long, value_name = "CLAIM=NAME")]
     pub(super) confirm: Vec<String>,
-    /// Why, to be kept with the decision
+    /// Reason, which is kept with the decision
     #[arg(long, value_name = "TEXT", requires = "reject")]
     pub(super) reason: Option<String>,
     /// Accept or show this alternative of the fix; 1 is the fix itself
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..))]
     pub(super) alternative: Option<u8>,
-    /// Write what is accepted
+    /// Write the accepted fixes
     #[arg(long)]
     pub(super) write: bool,
-    /// How to answer
+    /// Output format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub(super) output_format: AnswerFormat,
 }
@@ -378,7 +379,7 @@ pub(super) enum AnswerFormat {
 
 #[derive(Debug, Args)]
 pub(super) struct ExplainArgs {
-    /// Code or name of a rule; or a line of a file
+    /// Code or name of a rule, or a line of a file
     #[arg(value_name = "RULE|FILE:LINE")]
     pub(super) subject: String,
     #[command(flatten)]

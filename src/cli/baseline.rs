@@ -52,12 +52,12 @@ impl Baseline {
     pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
         let text = fs::read(path).with_context(|| {
             format!(
-                "cannot read the baseline `{}`; `--write-baseline` makes one",
+                "cannot read the baseline `{}`; `--write-baseline` creates one",
                 path.display()
             )
         })?;
         let baseline: Self = serde_json::from_slice(&text)
-            .with_context(|| format!("`{}` is no baseline", path.display()))?;
+            .with_context(|| format!("`{}` is not a baseline", path.display()))?;
         if baseline.schema != SCHEMA {
             bail!(
                 "`{}` is a baseline of another kind: `{}`",

@@ -53,12 +53,12 @@ impl Changes {
         for (origin, needs) in session.analysis.origins.of(fixes) {
             match origin {
                 Origin::Header(path) => lines.push(format!(
-                    "What the changes use of newer Pythons comes from `{}`",
+                    "Functions of newer Pythons that the changes call are defined in `{}`",
                     path.display()
                 )),
                 Origin::Grown(path) => lines.push(format!(
-                    "What the changes use of newer Pythons is written into `{}`, which is there \
-                     for older ones",
+                    "Functions of newer Pythons that the changes call are added to `{}`, which \
+                     already defines such functions",
                     path.display()
                 )),
                 Origin::InFile { why } => {
@@ -69,8 +69,8 @@ impl Changes {
         }
         if let Some(reason) = reason {
             lines.push(format!(
-                "What the changes use of newer Pythons is written into the C of {}, not into a \
-                 new header: {reason}",
+                "Functions of newer Pythons that the changes call are defined in {} that call \
+                 them, not in a new header: {reason}",
                 counted(files.len(), "file", "files")
             ));
         }
@@ -102,11 +102,11 @@ fn about_new_file(file: &NewFile) -> String {
     let path = file.path.display();
     let from = match file.copied_from() {
         Some(from) => format!("a copy of `{}`", from.display()),
-        None => "written for what the changes use of newer Pythons".to_owned(),
+        None => "which defines functions of newer Pythons that the changes call".to_owned(),
     };
     format!(
-        "`{path}` is new, {from}. The sources do not compile without it: commit it, and list it \
-         with what your source distribution packs"
+        "New file: `{path}`, {from}. The sources do not compile without it: commit it, and \
+         include it in your source distribution"
     )
 }
 

@@ -214,7 +214,7 @@ fn said_of(session: &Session, unread: &[FileId]) -> String {
     };
     let first = session.view(false).path(*first);
     format!(
-        "Not analysed: {} the C API, such as {first}; look for races there by hand\n",
+        "Not analysed: {} the C API, such as {first}; check these for races by hand\n",
         counted(
             unread.len(),
             "file of another language that uses",
@@ -237,7 +237,7 @@ fn summarize(session: &Session, named: &[Named<'_>], shows_ids: bool, talk: &Tal
     } = rest;
     talk.info(&match total {
         0 if unread_callers(&session.package).next().is_some() => {
-            "No findings in the files that were analysed".to_owned()
+            "No findings in the analysed files".to_owned()
         }
         0 => "No findings".to_owned(),
         _ => format!(
@@ -251,7 +251,7 @@ fn summarize(session: &Session, named: &[Named<'_>], shows_ids: bool, talk: &Tal
         talk.info(&format!("Severity: {}", by_severity(open)));
     }
     if shows_ids && safe + review > 0 {
-        talk.info("`ungil review --show ID` shows what a fix changes");
+        talk.info("Run `ungil review --show ID` to see what a fix changes");
     }
     if proven > 0 {
         let uses = counted(proven, "use is", "uses are");
@@ -280,21 +280,25 @@ fn readiness(module: &ModuleStatus) -> String {
         return format!("Module `{name}` is not ready: {}", module.open.in_words());
     }
     if !module.open.is_complete {
-        return format!("Module `{name}`: not all rules about races ran");
+        return format!(
+            "Module `{name}`: readiness is unknown, because not all rules about races ran"
+        );
     }
     if let (Declared::Already, Some(left)) = (&module.declared, module.open.sentence()) {
-        return format!("Module `{name}` says that it runs without the GIL; to confirm: {left}");
+        return format!(
+            "Module `{name}` declares that it runs without the GIL; to confirm: {left}"
+        );
     }
     if module.open.has_left() {
         return format!(
-            "Module `{name}` has no finding that is open, but methods reach writes or calls for which \
-             nothing accounts; the fix that declares it names them"
+            "Module `{name}` has no open findings, but its methods reach writes or calls that are \
+             not accounted for; see the fix that declares the module for a list"
         );
     }
     let declared = match module.declared {
-        Declared::Already => "and says so",
-        Declared::Safe | Declared::Review => "and a fix makes it say so",
-        Declared::No => "but does not say so",
+        Declared::Already => "and declares it",
+        Declared::Safe | Declared::Review => "and a fix declares it",
+        Declared::No => "but does not declare it",
     };
     format!("Module `{name}` is ready to run without the GIL, {declared}")
 }

@@ -21,12 +21,12 @@ use crate::transforms;
 pub(super) fn run(args: &ExplainArgs, talk: &Talk) -> anyhow::Result<Status> {
     let Some((path, line)) = place(&args.subject) else {
         if Path::new(&args.subject).is_file() {
-            bail!("name a line of the file: `{}:LINE`", args.subject);
+            bail!("add the number of a line: `{}:LINE`", args.subject);
         }
         return rules::explain(&args.subject, talk);
     };
     if Path::new(path).is_dir() {
-        bail!("`{path}` is a folder; name a line of a file: `FILE:LINE`");
+        bail!("`{path}` is a folder; give a line of a file: `FILE:LINE`");
     }
     let analysis = AnalysisArgs {
         paths: vec![path.into()],
@@ -58,7 +58,7 @@ fn explain(session: &Session, path: &str, line: LineNumber, talk: &Talk) -> anyh
     };
     let count = file.lines().count();
     if line.0 == 0 || line.0 as usize > count {
-        bail!("`{path}` has {count} lines: there is no line {}", line.0);
+        bail!("`{path}` has {count} lines, so there is no line {}", line.0);
     }
     if let Some((what, advice)) = package.info(id).kind.why_not_analysed() {
         return Ok(format!(
@@ -85,9 +85,9 @@ fn not_read(session: &Session, path: &str) -> String {
     let reason = match skipped.map(|skipped| &skipped.reason) {
         Some(SkipReason::Unreadable(error)) => error.clone(),
         Some(SkipReason::TooLarge(length)) => format!("it is too large ({length} bytes)"),
-        Some(SkipReason::Binary) => "it is no text".to_owned(),
+        Some(SkipReason::Binary) => "it is not text".to_owned(),
         Some(SkipReason::Name) => "its name is not UTF-8".to_owned(),
-        Some(SkipReason::Products | SkipReason::Link) | None => "it is no C".to_owned(),
+        Some(SkipReason::Products | SkipReason::Link) | None => "it is not C".to_owned(),
     };
     format!("`{path}` is not analysed: {reason}\n")
 }
@@ -107,25 +107,23 @@ impl Asked<'_> {
         let functions = self.found.functions.iter().map(|function| {
             let (name, first, last) = (&function.name, function.first.0, function.last.0);
             let verdict = match &function.failure {
-                None => "understood".to_owned(),
-                Some(why) => format!("not understood: {why}"),
+                None => "fully analysed".to_owned(),
+                Some(why) => format!("not analysed: {why}"),
             };
-            format!("in `{name}`, lines {first} to {last}, which is {verdict}\n")
+            format!("in `{name}` (lines {first}–{last}), {verdict}\n")
         });
         let mut out: String = functions.collect();
         if out.is_empty() {
-            out += "outside of functions\n";
+            out += "outside all functions\n";
         }
         out += match self.found.line {
             LineKind::Code => "",
             LineKind::Dead => {
-                "not looked at: no configuration of the supported Pythons has this line, or no \
-                 file includes it\n"
+                "not analysed: no configuration of the supported Pythons compiles this line, or \
+                 no file includes it\n"
             }
-            LineKind::Directive => {
-                "a directive: what a macro stands for is looked at where it is used\n"
-            }
-            LineKind::Blank => "no code stands here\n",
+            LineKind::Directive => "a directive: macros are analysed where they are used\n",
+            LineKind::Blank => "no code on this line\n",
         };
         out
     }
@@ -153,7 +151,7 @@ impl Asked<'_> {
                 By::Comment(_) => "a comment",
                 By::Configuration => "the configuration",
             };
-            out += &format!("silenced by {by}: {code} {name}: {message}\n");
+            out += &format!("suppressed by {by}: {code} {name}: {message}\n");
         }
         if open.is_empty() {
             return out + "No finding on this line\n";
@@ -189,7 +187,7 @@ impl Asked<'_> {
         let (code, name) = (rule.code, rule.name);
         let word = self.trigger(rule)?;
         let why = if self.session.settings.engine.selection.includes(rule) {
-            "and has nothing to say here"
+            "and reports nothing here"
         } else {
             "but is not selected"
         };

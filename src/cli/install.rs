@@ -23,6 +23,6 @@ pub(super) fn manual(folder: &Path, talk: &Talk) -> anyhow::Result<Status> {
     fs::create_dir_all(folder)
         .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
         .with_context(|| format!("cannot write to `{}`", folder.display()))?;
-    talk.info(&format!("Manual pages are in {}", folder.display()));
+    talk.info(&format!("The manual pages are in {}", folder.display()));
     Ok(Status::Clean)
 }

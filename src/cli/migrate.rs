@@ -35,7 +35,7 @@ pub(super) fn run(
         writes.write(&plan.session.package.root, &changes, interrupt)?;
         if let Some(why) = after_write(&args.analysis, &args.verify, &writes, talk, interrupt)? {
             talk.error(&format!(
-                "verification failed, so all was taken back: {why}"
+                "verification failed, and all changes were undone: {why}"
             ));
             return Ok(Status::TakenBack);
         }

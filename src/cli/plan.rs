@@ -95,8 +95,8 @@ impl Plan {
         let count = self.parts().iter().filter(|it| it.fix.propagates).count();
         if count > 0 {
             talk.info(&format!(
-                "{} functions leave with errors that lookups swallowed before; \
-                 `--errors preserve` reports these and goes on",
+                "{} functions return errors that lookups swallowed before; with `--errors \
+                 preserve` they report these errors and continue",
                 counted(count, "fix lets", "fixes let"),
             ));
         }
@@ -117,8 +117,8 @@ fn explain(session: &Session, conflict: &Conflict) -> String {
     let file = session.package.files.get(conflict.file);
     let line = file.position(conflict.span.start()).line.0;
     format!(
-        "{}:{line}: the fix of {} was left out: it wants other changes here than the fix of {}; \
-         run again",
+        "{}:{line}: the fix of {} was left out, because it changes the same text as the fix of \
+         {}; run `ungil` again",
         session.view(false).path(conflict.file),
         rule(conflict.rejected),
         rule(conflict.kept),

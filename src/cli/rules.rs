@@ -20,7 +20,7 @@ pub(super) fn explain(rule: &str, talk: &Talk) -> anyhow::Result<Status> {
     let mut found = transforms::ALL.iter().filter(|rule| selector.matches(rule));
     let (Some(found), None) = (found.next(), found.next()) else {
         talk.error(&format!(
-            "`{rule}` is the beginning of several codes; see `ungil rules`"
+            "`{rule}` is the beginning of several codes; `ungil rules` lists them"
         ));
         return Ok(Status::Refused);
     };
@@ -40,7 +40,7 @@ fn page(rule: &Rule) -> String {
     format!(
         "# {name} ({code})\n\n{summary}\n\nSeverity: {} ({}). Fixes: {}. Since {since}.\n\n{}",
         severity.name(),
-        severity.meaning(),
+        severity.level().name(),
         best(rule),
         rule.page()
     )
@@ -107,7 +107,7 @@ mod tests {
 
         a borrowed list item is kept
 
-        Severity: memory (use after free, or other memory that is not valid: a crash). Fixes: safe. Since 0.1.0.
+        Severity: memory (error). Fixes: safe. Since 0.1.0.
 
         ## Why
         Because.

@@ -216,7 +216,7 @@ impl Session {
         let coverage = &self.analysis.coverage;
         let lost = coverage.not_understood.len();
         talk.info(&format!(
-            "Coverage: {} of {} functions in {} files understood",
+            "Coverage: {} of {} functions in {} files analysed",
             coverage.functions.saturating_sub(lost),
             coverage.functions,
             coverage.files,
@@ -224,7 +224,7 @@ impl Session {
         let view = self.view(false);
         for gap in &coverage.not_understood {
             talk.detail(&format!(
-                "{}:{}: `{}` not understood: {}",
+                "{}:{}: `{}` not analysed: {}",
                 view.path(gap.file),
                 gap.line.0,
                 gap.function,
@@ -236,7 +236,7 @@ impl Session {
         }
         for header in &coverage.headers_not_found {
             talk.detail(&format!(
-                "header \"{header}\" not found; `-I` names its folder"
+                "header \"{header}\" not found; add its folder with `-I`"
             ));
         }
         for line in not_analysed(&self.package) {
@@ -247,8 +247,8 @@ impl Session {
     fn report_stopped(&self, talk: &Talk) {
         for Stopped { rule, reason } in &self.analysis.coverage.stopped {
             talk.warning(&format!(
-                "`{rule}` says nothing here: a defect of this program ended it ({reason}); please \
-                 report it with the C that it looked at"
+                "`{rule}` stopped because of a defect in `ungil` and reports nothing here \
+                 ({reason}); please report this together with the C code"
             ));
         }
     }
@@ -266,7 +266,7 @@ impl Session {
                     ));
                 }
                 SkipReason::Binary | SkipReason::Name | SkipReason::Products | SkipReason::Link => {
-                    talk.detail(&format!("`{path}` is not read"))
+                    talk.detail(&format!("`{path}` was not read"))
                 }
             }
         }

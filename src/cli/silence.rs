@@ -108,7 +108,9 @@ fn report(file: &SourceFile, comments: &[Comment], settings: &Settings, talk: &T
         if let Some(error) = suppression.error() {
             talk.warning(&format!("{place}: `ungil:` comment {error}"));
         } else if !used && is_ours(file, suppression) && all_ran(suppression, settings) {
-            talk.warning(&format!("{place}: this comment silences nothing any more"));
+            talk.warning(&format!(
+                "{place}: this comment no longer suppresses a finding"
+            ));
         }
     }
 }

@@ -48,7 +48,7 @@ impl<'a> Since<'a> {
             &name,
         ];
         let commit = git::output(repository, arguments)
-            .map_err(|_| anyhow!("`--since`: git knows no commit `{revision}`"))?;
+            .map_err(|_| anyhow!("`--since`: git does not know the commit `{revision}`"))?;
         let commit = String::from_utf8_lossy(&commit).trim().to_owned();
         let changed = files.into_iter().map(|file| {
             let source = session.package.files.get(file);

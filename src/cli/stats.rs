@@ -122,7 +122,7 @@ impl Stats {
         let Functions { total, understood } = self.functions;
         let mut out = format!("files      {seen} seen, {generated} generated, {not_c} not C\n");
         let mut line = |text: String| writeln!(out, "{text}").expect("a string takes all");
-        line(format!("functions  {understood} of {total} understood"));
+        line(format!("functions  {understood} of {total} analysed"));
         let Fixes { safe, review, .. } = self.fixes;
         line(format!("fixes      {safe} safe, {review} to review"));
         for (name, sites) in &self.call_sites {

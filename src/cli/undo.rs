@@ -12,7 +12,7 @@ use super::talk::{Talk, write_results};
 pub(super) fn run(talk: &Talk, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let folder = env::current_dir().context("the current folder cannot be read")?;
     let Some(store) = Store::find(&folder)? else {
-        talk.error("there is no write to take back: no `.ungil` folder here or above");
+        talk.error("there is no write to undo: no `.ungil` folder here or in a parent folder");
         return Ok(Status::Refused);
     };
     let writes = store.writes();
@@ -27,7 +27,7 @@ pub(super) fn run(talk: &Talk, interrupt: &Interrupt) -> anyhow::Result<Status> 
             }
             let (count, word) = (files.len(), plural(files.len()));
             talk.info(&format!(
-                "The last write is taken back: {count} {word} restored"
+                "The last write was undone: {count} {word} restored"
             ));
             Ok(Status::Clean)
         }
@@ -47,12 +47,12 @@ pub(super) fn repair(writes: &Writes, talk: &Talk, interrupt: &Interrupt) -> any
         return Ok(false);
     };
     talk.warning(&format!(
-        "an earlier write was cut off; it is taken back: {restored} {} restored",
+        "an earlier write was interrupted and has been undone: {restored} {} restored",
         plural(restored)
     ));
     for file in foreign {
         talk.warning(&format!(
-            "`{}` was changed since and stays as it is",
+            "`{}` has changed since the write and stays as it is",
             file.display()
         ));
     }

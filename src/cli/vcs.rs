@@ -10,19 +10,16 @@ use super::talk::listed;
 pub(super) enum Refusal {
     /// The tree is in no repository.
     #[error(
-        "this is no git repository, so the changes could not be taken back; \
-             use `--allow-no-vcs` to write all the same"
+        "this is not a git repository, so the changes could not be undone with git; use \
+         `--allow-no-vcs` to write anyway"
     )]
     NoVcs,
     /// Files that would change have changes that are not committed.
     #[error("these files have uncommitted changes:{}\ncommit or stash them, or use \
-             `--allow-dirty` to write all the same", listed(.0))]
+             `--allow-dirty` to write anyway", listed(.0))]
     Dirty(Vec<PathBuf>),
     /// Git did not answer.
-    #[error(
-        "cannot ask git for uncommitted changes ({0}); use `--allow-dirty` to write all the \
-             same"
-    )]
+    #[error("cannot ask git for uncommitted changes ({0}); use `--allow-dirty` to write anyway")]
     Git(String),
 }
 

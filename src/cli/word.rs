@@ -29,7 +29,7 @@ impl Session {
         self.tell_of_word(&fixes, talk);
     }
 
-    /// Warns of what is confirmed and no fix asks for, once all that may ask has been looked at.
+    /// Warns of what is confirmed and no fix asks for, if all that may ask was analysed.
     pub(super) fn report_unused_word(&self, talk: &Talk) {
         let engine = &self.settings.engine;
         let is_whole = self.package.is_whole
@@ -45,7 +45,7 @@ impl Session {
         for (claim, subject) in engine.confirmed.iter().filter(|_| is_whole) {
             if !is_asked(claim, subject) {
                 talk.warning(&format!(
-                    "{}: no fix asks any more for what `confirmed.{}` says of `{subject}`",
+                    "{}: no fix asks any more whether `confirmed.{}` is true of `{subject}`; remove it",
                     self.settings.name(),
                     claim.key()
                 ));
@@ -60,10 +60,10 @@ pub(super) fn rests(fact: &Fact, fixes: usize) -> String {
     format!("{fixes} on this: {fact}")
 }
 
-/// How to settle it.
+/// How to confirm it.
 pub(super) fn how(fact: &Fact) -> String {
     format!(
-        "if so, `ungil review --confirm '{}'` settles it",
+        "if it is true, run `ungil review --confirm '{}'`",
         fact.key()
     )
 }

@@ -16,7 +16,7 @@ pub(super) const TEMPORARY: &str = ".ungil-";
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WriteError {
     /// The file is not what was analysed.
-    #[error("`{}` has changed while it was analysed; nothing was written, run again", .0.display())]
+    #[error("`{}` has changed during the analysis; nothing was written, run `ungil` again", .0.display())]
     Changed(PathBuf),
     /// The system refused; files written before have their old content again.
     #[error("cannot write `{}`: {error}; nothing was changed", path.display())]
@@ -27,7 +27,7 @@ pub(super) enum WriteError {
         error: io::Error,
     },
     /// The system refused twice: to write a file, and to bring another back.
-    #[error("cannot write `{}`, nor bring back the old `{}`: {error}", path.display(), lost.display())]
+    #[error("cannot write `{}`, nor restore the old `{}`: {error}", path.display(), lost.display())]
     Lost {
         /// The file that could not be written.
         path: PathBuf,

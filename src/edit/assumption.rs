@@ -40,10 +40,10 @@ impl Assumption {
 pub fn keeps_no_pointer(name: &str, function: Option<Subject>) -> Assumption {
     match function {
         Some(function) => Fact::new(Claim::KeepsNoPointer, function).into(),
-        None => {
-            format!("`{name}` does not keep the pointer that it gets, and gives no part of it back")
-                .into()
-        }
+        None => format!(
+            "`{name}` does not keep the pointer that it gets, and does not return a part of it"
+        )
+        .into(),
     }
 }
 

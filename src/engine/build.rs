@@ -47,12 +47,12 @@ pub(super) fn findings(
     for finding in &mut findings {
         if let Outcome::Fix(fix) = &finding.outcome {
             let without = if !config.build_files {
-                format!("{}; `--build-files` makes this change", fix.title)
+                format!("{}; use `--build-files` to make this change", fix.title)
             } else if is_sound(files, fix) {
                 continue;
             } else {
                 format!(
-                    "{}, by hand: the change that was tried does not parse",
+                    "{}, by hand: the automatic change does not parse",
                     fix.title
                 )
             };

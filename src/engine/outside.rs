@@ -255,7 +255,7 @@ impl Outside for Others<'_> {
             .iter()
             .all(|file| around.is_of_module(self.path(*file)))
         {
-            return Some(format!("only the C code that was looked at calls `{name}`"));
+            return Some(format!("only analysed C code calls `{name}`"));
         }
         let unread = self
             .files_with(name)
@@ -268,7 +268,7 @@ impl Outside for Others<'_> {
         let mut headers = self.files_with(name).filter(|id| self.is_header(*id));
         let header = headers.find(|id| self.installs(*id))?;
         Some(format!(
-            "nobody who includes `{}` calls `{name}`",
+            "no code that includes `{}` calls `{name}`",
             self.path(header).display()
         ))
     }
@@ -290,12 +290,12 @@ impl Outside for Others<'_> {
         let mut headers = files.iter().filter(|&&file| self.is_header(file));
         let header = headers.find(|&&file| self.installs(file))?;
         let header = self.path(*header).display();
-        Some(format!("nobody who includes `{header}` calls `{name}`"))
+        Some(format!("no code that includes `{header}` calls `{name}`"))
     }
 }
 
 /// What must hold where a file names a function that nobody has looked into.
 fn not_looked_at(path: &Path, name: &str) -> String {
     let path = path.display();
-    format!("`{path}`, which was not looked at, does not call `{name}`")
+    format!("`{path}`, which was not analysed, does not call `{name}`")
 }

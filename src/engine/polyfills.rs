@@ -20,8 +20,8 @@ const FREE_THREADED: PyVersion = PyVersion::new(3, 13);
 pub(super) fn leave_alone(findings: &mut [Finding]) {
     for finding in findings {
         if finding.function.as_deref().is_some_and(is_polyfill) {
-            let reason = "it stands in for a function of newer Pythons, so where it is compiled \
-                there is a GIL";
+            let reason = "it provides a function of newer Pythons, so it is compiled only where \
+                          there is a GIL";
             finding.outcome = Outcome::Safe(reason.to_owned());
         }
     }

@@ -96,8 +96,8 @@ impl fmt::Display for Counted {
             OpenKind::ObjectAccess => ("unsafe object access", "unsafe object accesses"),
             OpenKind::Memory => ("wrong memory domain", "wrong memory domains"),
             OpenKind::NotUnderstood => (
-                "function that was not understood",
-                "functions that were not understood",
+                "function that was not analysed",
+                "functions that were not analysed",
             ),
         };
         write!(f, "{} {}", self.1, if self.1 == 1 { one } else { many })
@@ -147,38 +147,46 @@ impl Open {
     pub fn sentence(&self) -> Option<String> {
         let mut parts = Vec::new();
         if !self.kinds.is_empty() {
-            let mut open = format!("left to settle: {}", self.in_words());
+            let mut open = format!(
+                "the open findings of this module are resolved: {}",
+                self.in_words()
+            );
             if !self.statics.is_empty() {
                 open += &format!(" (static: {})", shown(&self.statics));
             }
             parts.push(open);
         } else if !self.is_complete {
-            let rest = "nothing else in this module keeps shared mutable state without a lock: \
-                        static variables, caches, fields of objects, the C libraries it calls";
+            let rest = "nothing else in this module has shared mutable state without a lock: \
+                        static variables, caches, fields of objects, C libraries";
             parts.push(rest.to_owned());
         }
         parts.extend(self.left.iter().map(|(why, names)| {
             let what = match why {
-                Why::Writes => "methods reach these writes without a lock that is seen",
-                Why::Member => "Python code may read or set these while they are used",
-                Why::Calls => "threads may be in these calls with the same data at one time",
-                Why::Assembly => "nobody here sees what this assembly writes",
-                Why::Unguarded => "a lock guards these elsewhere, and it is not held here",
+                Why::Writes => {
+                    "these writes, which methods reach without a known lock, do not race"
+                }
+                Why::Member => "Python code does not read or set these while they are in use",
+                Why::Calls => {
+                    "these calls are safe if several threads make them with the same data at the \
+                     same time"
+                }
+                Why::Assembly => "this assembly writes no shared memory",
+                Why::Unguarded => "these are safe without the lock that guards them elsewhere",
                 Why::Decides => {
-                    "these atomic numbers decide what is done, and another thread may have changed \
-                     them by then"
+                    "no other thread changes these atomic numbers between the read and the step \
+                     that depends on them"
                 }
                 Why::Split => {
-                    "these were read with a lock held, and are used when it is taken again: another \
-                     thread may have changed them"
+                    "these were read with a lock held and are used after it was released and \
+                     taken again: they are still valid then"
                 }
                 Why::Stale => {
-                    "another thread may have changed the container, or released the object, since: \
-                     sizes that go with a copy made apart, objects whose reference was given up, \
-                     and what these had lent"
+                    "no other thread changes the container or releases the object before these \
+                     uses (the size of a container that is copied separately, an object whose \
+                     reference was given up, or a value borrowed from it)"
                 }
                 Why::Unread => {
-                    "no file that was read defines these, or tells all that others do to them"
+                    "these are safe although no analysed file defines them or shows all uses"
                 }
             };
             format!("{what}: {}", shown(names))

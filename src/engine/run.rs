@@ -63,7 +63,7 @@ fn each(rules: &[&'static Rule], cx: &PackageCx<'_>) -> (Vec<Finding>, Vec<Stopp
 fn words(panic: &(dyn Any + Send)) -> String {
     let fixed = panic.downcast_ref::<&str>().map(ToString::to_string);
     let words = fixed.or_else(|| panic.downcast_ref::<String>().cloned());
-    words.unwrap_or_else(|| "no reason was given".to_owned())
+    words.unwrap_or_else(|| "no reason given".to_owned())
 }
 
 #[cfg(test)]

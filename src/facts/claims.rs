@@ -16,16 +16,16 @@ const SHOWN: usize = 4;
 /// What is said of a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Claim {
-    /// Of a function: it leaves lists alone while its callers read from them.
+    /// Of a function: it does not change lists while its callers read from them.
     KeepsLists,
-    /// Of a function: it leaves dicts alone while its callers read from them.
+    /// Of a function: it does not change dicts that its callers read later.
     KeepsDicts,
-    /// Of a function, with the way in which it asks whether objects are dead: those that its callers
-    /// hold may live on.
+    /// Of a function, with the way in which it sees whether objects are dead: it works if those that
+    /// its callers hold are still alive.
     LetsLive,
     /// Of a function: it comes back to its callers.
     NoLongjmp,
-    /// Of a function: what it gets a pointer to, it uses until it returns.
+    /// Of a function: it keeps no pointer that it gets.
     KeepsNoPointer,
     /// Of a function, with a field: the objects that it gets have their list of weak references there.
     HasWeakList,
@@ -33,9 +33,9 @@ pub enum Claim {
     NotCalled,
     /// Of a static variable: no pointer into it goes to another thread.
     StaysInThread,
-    /// Of a static variable: no other value has to fit it.
+    /// Of a static variable: no other state has to agree with it.
     StandsAlone,
-    /// Of a static variable: code that reads it without the lock finds it filled.
+    /// Of a static variable: it is already filled where it is read without the lock.
     FilledBefore,
     /// Of a type: methods may wait for each other, and the functions named with it may use fields
     /// without the lock.
@@ -46,7 +46,7 @@ pub enum Claim {
     NotOnWindows,
     /// Of the environment.
     TimeZoneStays,
-    /// Of a header that is not there.
+    /// Of a missing header: it defines all that fixes call.
     HeaderHasAll,
     /// Of a header, with what a build does with headers: that is right for this one, too.
     HeaderFitsBuild,
@@ -130,57 +130,47 @@ impl Claim {
         let with = listed(&subject.with);
         match self {
             Self::KeepsLists => format!(
-                "`{name}` does not change a list while its caller reads the items: a copy does not \
-                 show that"
+                "`{name}` does not change a list while its caller reads the items: the copy would \
+                 not show that"
             ),
             Self::KeepsDicts => format!(
-                "`{name}` changes nothing in a dict that its caller goes on to read: a copy does not \
-                 show that"
+                "`{name}` does not change a dict that its caller reads later: the copy would not \
+                 show the change"
             ),
             Self::LetsLive => format!(
-                "`{name}()`, which may take an object out of its container while its caller holds \
-                 it, does not need it to be dead: {}",
+                "`{name}()` works if an object that its caller holds is still alive: it may remove \
+                 the object from its container, and {}",
                 subject.with.concat()
             ),
             Self::NoLongjmp => format!(
-                "`{name}()` does not leave by `longjmp` while its caller owns an object, which would \
-                 not be released"
+                "`{name}()` does not leave with `longjmp` while its caller owns an object, which \
+                 would then not be released"
             ),
             Self::KeepsNoPointer => format!(
-                "`{name}` does not keep the pointer that it gets, and gives no part of it back"
+                "`{name}` does not keep the pointer that it gets, and does not return a part of it"
             ),
             Self::HasWeakList => format!(
-                "each object that `{name}` gets is of a type with its list of weak references in \
-                 {with}: for any other, the call raises a SystemError"
+                "every object that `{name}` gets has a type whose list of weak references is in \
+                 {with}: for any other type, the call raises `SystemError`"
             ),
-            Self::NotCalled => format!("nobody calls `{name}`, as nothing here does"),
-            Self::StaysInThread => {
-                format!("no pointer into `{name}` is handed to another thread")
+            Self::NotCalled => format!("no code calls `{name}`: no analysed code does"),
+            Self::StaysInThread => format!("no pointer into `{name}` is passed to another thread"),
+            Self::StandsAlone => {
+                format!("no other state has to agree with the value of `{name}`")
             }
-            Self::StandsAlone => format!("nothing else has to fit the value of `{name}`"),
             Self::FilledBefore => {
-                format!("where `{name}` is read without the mutex, it was filled before")
+                format!("`{name}` is already filled where it is read without the mutex")
             }
-            Self::MethodsMayWait if subject.with.is_empty() => {
-                format!("calls of the methods of `{name}` on one object may wait for each other")
-            }
-            Self::MethodsMayWait => {
-                let use_ = if subject.with.len() == 1 {
-                    "uses"
-                } else {
-                    "use"
-                };
-                format!("{with} {use_} the fields of `{name}` too, without the lock of the object")
-            }
-            Self::HasThreadLocal => "the compiler knows `_Thread_local` of C11".to_owned(),
+            Self::MethodsMayWait => methods_may_wait(name, &subject.with),
+            Self::HasThreadLocal => "the compiler supports `_Thread_local` of C11".to_owned(),
             Self::NotOnWindows => not_on_windows(name, subject.with.first()),
             Self::TimeZoneStays => format!(
                 "`TZ` does not change while the program runs, or `tzset` is called then: `{name}` \
                  asks for it each time, {with} need not, and need not set `tzname` either"
             ),
             Self::HeaderHasAll => format!(
-                "the `{name}` that {with} includes, which is not here (a submodule?), is new enough \
-                 to have all that fixes call"
+                "the missing header `{name}` (a submodule?), which {with} includes, defines all \
+                 that fixes call"
             ),
             Self::HeaderFitsBuild => subject.with.join("; "),
         }
@@ -309,13 +299,29 @@ fn not_on_windows(file: &str, function: Option<&String>) -> String {
         return format!("`{file}` is not compiled on Windows");
     };
     let other = match sibling.is_swapped_on_windows {
-        true => ", with its arguments the other way round and a number for its result",
+        true => ", with its arguments in reverse order and a number as its result",
         false => "",
     };
     format!(
-        "`{file}` is not compiled on Windows, which has `{}` in place of `{}`{other}, or gets a macro \
-         there",
+        "`{file}` is not compiled on Windows, which has `{}` instead of `{}`{other}, or a macro \
+         handles this",
         sibling.on_windows, sibling.name
+    )
+}
+
+fn methods_may_wait(name: &str, others: &[String]) -> String {
+    let use_ = match others {
+        [] => {
+            return format!(
+                "calls of the methods of `{name}` on one object may wait for each other"
+            );
+        }
+        [_] => "uses",
+        _ => "use",
+    };
+    format!(
+        "it is safe that {} {use_} the fields of `{name}` without the lock of the object",
+        listed(others)
     )
 }
 

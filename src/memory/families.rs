@@ -175,11 +175,18 @@ impl Marks {
         for (name, node) in in_gaps(calls, &followed.graph) {
             let of_node = &mut marks[node.index()];
             let what = match calls.unread_by(&name) {
-                Some(file) => format!("`{}`, which was not read, names `{name}`", file.display()),
-                None => format!("code that was not understood names `{name}`"),
+                Some(file) => format!(
+                    "`{}`, which was not read, contains the name `{name}`",
+                    file.display()
+                ),
+                None => format!("code that was not analysed contains the name `{name}`"),
             };
-            of_node.push(Mark::Leaves(what));
+            of_node.push(Mark::Leaves(what.clone()));
             of_node.push(Mark::Comes);
+            if let Some(inner) = followed.graph.known_pointee(node) {
+                marks[inner.index()].push(Mark::Leaves(what));
+                marks[inner.index()].push(Mark::Comes);
+            }
         }
         Self(marks)
     }

@@ -83,6 +83,15 @@ impl Graph {
         inner
     }
 
+    /// The same, if anything looks there.
+    pub(super) fn known_pointee(&self, node: Node) -> Option<Node> {
+        let mut root = node;
+        while self.parents[root.index()] != root {
+            root = self.parents[root.index()];
+        }
+        self.pointees[root.index()]
+    }
+
     /// `node` points at `inner`.
     pub(super) fn points_at(&mut self, node: Node, inner: Node) {
         let old = self.pointee(node);

@@ -69,13 +69,11 @@ pub(super) fn creates(cx: &PackageCx<'_>, calls: &[(ItemId, ExprId)]) -> Vec<Cre
 }
 
 fn form(cx: &PackageCx<'_>, item: ItemId, call: ExprId) -> Result<Form, &'static str> {
-    let function = cx
-        .function(item)
-        .ok_or("the call stands outside of a function")?;
+    let function = cx.function(item).ok_or("the call is outside a function")?;
     let tree = &function.tree;
     let call = whole_call(cx, item, tree, call);
     let path = path_to(tree, function.body, tree.expr(call).range);
-    let (&stmt, outer) = path.split_last().ok_or("the call stands in no statement")?;
+    let (&stmt, outer) = path.split_last().ok_or("the call is not in a statement")?;
     let parent = outer.last().copied();
     match &tree.stmt(stmt).kind {
         StmtKind::Return(Some(value)) if tree.without_casts(*value) == call => {
@@ -107,7 +105,7 @@ fn form(cx: &PackageCx<'_>, item: ItemId, call: ExprId) -> Result<Form, &'static
             }
         }
         StmtKind::If { cond, .. } => tested(tree, stmt, *cond, call),
-        _ => Err("the call stands in a larger expression"),
+        _ => Err("the call is part of a larger expression"),
     }
 }
 
@@ -135,7 +133,7 @@ fn whole_call(cx: &PackageCx<'_>, item: ItemId, tree: &Tree, call: ExprId) -> Ex
 /// `if ((m = PyModule_Create(&def)) == NULL) return NULL;` and the opposite.
 fn tested(tree: &Tree, stmt: StmtId, cond: ExprId, call: ExprId) -> Result<Form, &'static str> {
     let target = inner_target(tree, cond, call, 0)
-        .ok_or("the call stands in a condition, and its result is not stored in a variable")?;
+        .ok_or("the call is in a condition, and its result is not stored in a variable")?;
     match check(tree, stmt, &target) {
         NullCheck::None => Err("the condition around the call is not a plain test for `NULL`"),
         check => Ok(Form::Stored {
@@ -165,9 +163,9 @@ fn stored(
     }
     let block = *path[..at]
         .last()
-        .ok_or("the call is in no block of the file")?;
+        .ok_or("the call is not in a block of the file")?;
     let StmtKind::Block(stmts) = &tree.stmt(block).kind else {
-        return Err("the call is in no block of the file");
+        return Err("the call is not in a block of the file");
     };
     let first = path[at];
     let mut stored = first;

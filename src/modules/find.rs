@@ -28,7 +28,10 @@ pub fn find_modules(cx: &PackageCx<'_>) -> Vec<Module> {
             modules.push(Module {
                 name: name.to_owned(),
                 place: (gap.file, gap.span),
-                route: Route::Unknown(format!("its function is not understood: {}", gap.reason)),
+                route: Route::Unknown(format!(
+                    "its function could not be analysed: {}",
+                    gap.reason
+                )),
                 declared: Declared::No,
             });
         }
@@ -143,7 +146,7 @@ fn why_unknown(callees: &[&str]) -> String {
     ];
     match OTHER.iter().find(|name| callees.contains(name)) {
         Some(name) => format!("its module comes from `{name}`, not from `PyModule_Create`"),
-        None => "no call of `PyModule_Create` or `PyModuleDef_Init` is seen in it".to_owned(),
+        None => "it has no visible call of `PyModule_Create` or `PyModuleDef_Init`".to_owned(),
     }
 }
 

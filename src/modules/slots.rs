@@ -94,11 +94,11 @@ fn find(
     item: ItemId,
     call: ExprId,
 ) -> Result<Vec<Slots>, String> {
-    let name = argument(cx, item, call)
-        .ok_or("the definition that `PyModuleDef_Init` is given is not `&name`")?;
+    let name =
+        argument(cx, item, call).ok_or("the argument of `PyModuleDef_Init` is not `&name`")?;
     let defs = symbols.variables(item, name);
     if defs.is_empty() {
-        return Err("the `PyModuleDef` it is made from is not found".to_owned());
+        return Err("its `PyModuleDef` was not found".to_owned());
     }
     let mut found = Vec::new();
     for def in &defs {
@@ -138,7 +138,9 @@ fn slots_of(
     let Init::List(list) = def.init else {
         return Err(format!("`{}` has no braced initialiser", def.name));
     };
-    let tree = cx.tree(def.item).ok_or("the `PyModuleDef` has no tree")?;
+    let tree = cx
+        .tree(def.item)
+        .ok_or("the `PyModuleDef` could not be analysed")?;
     let members = members(list);
     let value = members
         .iter()
@@ -168,7 +170,9 @@ fn named_arrays(
     item: ItemId,
     value: ExprId,
 ) -> Result<Vec<Slots>, String> {
-    let tree = cx.tree(item).ok_or("the `PyModuleDef` has no tree")?;
+    let tree = cx
+        .tree(item)
+        .ok_or("the `PyModuleDef` could not be analysed")?;
     let name = match &tree.expr(tree.without_casts(value)).kind {
         ExprKind::Name(name) => name,
         ExprKind::Compound { init, .. } => {
@@ -184,7 +188,7 @@ fn named_arrays(
     };
     let arrays = symbols.variables(item, name);
     if arrays.is_empty() {
-        return Err("the slot array is not found with its initialiser in this package".to_owned());
+        return Err("the slot array and its initialiser were not found in this package".to_owned());
     }
     arrays
         .iter()

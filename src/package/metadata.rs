@@ -40,7 +40,7 @@ pub(super) fn python_range(project: &Path, min: Option<PyVersion>) -> PythonRang
     let mut range = declared.unwrap_or_else(|| PythonRange {
         min: PythonRange::DEFAULT_MIN,
         max: None,
-        source: "assumed, because the project does not say".to_owned(),
+        source: "assumed, because the project does not state it".to_owned(),
     });
     if let Some(min) = min {
         range.min = min;

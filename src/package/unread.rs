@@ -19,7 +19,7 @@ impl FileKind {
             Self::C | Self::Header | Self::Build(_) => None,
             Self::Cpp => what("of C++"),
             Self::ObjectiveC => what("of Objective-C"),
-            Self::Template => what("that a tool turns into C"),
+            Self::Template => what("that a tool translates to C"),
             Self::Generated(generator) => {
                 let made_by = format!("made by {}", generator.name);
                 Some((made_by, format!("; {}", generator.advice)))
@@ -37,15 +37,15 @@ impl SkipReason {
             Self::Binary => Some(("that is not text", "")),
             Self::Name => Some((
                 "with a name that is not UTF-8",
-                "; rename it to have it analysed",
+                "; rename it to include it in the analysis",
             )),
             Self::Products => Some((
                 "that git tracks in a folder for build products",
-                "; name it as an argument to have it analysed, or leave it out with `--exclude`",
+                "; give its name as an argument to include it, or leave it out with `--exclude`",
             )),
             Self::Link => Some((
-                "that is a symbolic link to what was not read",
-                "; name it as an argument to have it analysed, or leave it out with `--exclude`",
+                "that is a symbolic link to a file that was not read",
+                "; give its name as an argument to include it, or leave it out with `--exclude`",
             )),
         }
     }

@@ -28,7 +28,7 @@ impl Cx<'_> {
     ) -> Option<Verdict> {
         let check = checked_by(flow, operand, site, checks)?;
         let line = self.line(flow, check);
-        let sentence = format!("line {line} makes sure that it is a tuple");
+        let sentence = format!("line {line} ensures that it is a tuple");
         Some(safe(SafeReason::Immutable, sentence))
     }
 }

@@ -100,7 +100,7 @@ impl Cx<'_> {
             Some(Gives::Immutable) => safe(
                 SafeReason::Immutable,
                 format!(
-                    "`{name}()` on line {} gives a tuple",
+                    "`{name}()` on line {} returns a tuple",
                     self.line(at.flow, point)
                 ),
             ),
@@ -123,7 +123,8 @@ impl Cx<'_> {
                 Some(module) if self.is_own_module(at.flow, module, at.depth) => safe(
                     SafeReason::InitOnly,
                     format!(
-                        "`{}()` runs only while the module is made, and the dict is its own",
+                        "`{}()` runs only during module initialisation, and the dict belongs to \
+                         that module",
                         at.flow.function.name
                     ),
                 ),
@@ -153,8 +154,8 @@ impl Cx<'_> {
             None => safe(
                 SafeReason::Fresh,
                 format!(
-                    "the container is made by `{name}()` on line {} and nobody else has it while \
-                     the value is in use",
+                    "the container is made by `{name}()` on line {}, and no other code has it \
+                     while the value is in use",
                     self.line(at.flow, point)
                 ),
             ),
@@ -218,7 +219,7 @@ impl Cx<'_> {
             let line = self.line(at.flow, point);
             return safe(
                 SafeReason::Immutable,
-                format!("`{name}()` on line {line} takes a tuple only"),
+                format!("`{name}()` on line {line} accepts only a tuple"),
             );
         }
         Verdict::Shared(SharedKind::ParsedArgument)
@@ -261,7 +262,9 @@ impl Cx<'_> {
                     Some(_) => Verdict::Shared(SharedKind::Parameter(name.into())),
                     None => safe(
                         SafeReason::Kwargs,
-                        format!("`{name}` holds the keyword arguments and is made for this call"),
+                        format!(
+                            "`{name}` holds the keyword arguments, and is created for this call"
+                        ),
                     ),
                 }
             }
@@ -362,7 +365,8 @@ impl Cx<'_> {
             return safe(
                 SafeReason::InitOnly,
                 format!(
-                    "`{}()` runs only while the module is made, and `{name}` is the module's own",
+                    "`{}()` runs only during module initialisation, and `{name}` belongs to that \
+                     module",
                     at.flow.function.name
                 ),
             );
@@ -380,7 +384,8 @@ impl Cx<'_> {
                 return safe(
                     SafeReason::InitOnly,
                     format!(
-                        "`{}()` runs only while the module is made, and the type is its own",
+                        "`{}()` runs only during module initialisation, and the type belongs to \
+                         that module",
                         at.flow.function.name
                     ),
                 );
@@ -395,9 +400,7 @@ impl Cx<'_> {
             Some(made) => safe(SafeReason::FrozenField, format!("`{shown}` {made}")),
             None if self.is_on_stack(at.flow, base, name) => safe(
                 SafeReason::Fresh,
-                format!(
-                    "`{shown}` is in a struct on the stack, and nobody but its functions gets it"
-                ),
+                format!("`{shown}` is in a struct on the stack, and only its own functions get it"),
             ),
             None => Verdict::Shared(
                 self.unread_kind(name, &shown)

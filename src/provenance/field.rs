@@ -102,8 +102,7 @@ impl Cx<'_> {
             Contents::Fixed => {
                 let build = if makers.len() == 1 { "builds" } else { "build" };
                 Some(format!(
-                    "is set only while `{made}()` {build} the object, and what it holds never \
-                     changes"
+                    "is set only while `{made}()` {build} the object, and its content never changes"
                 ))
             }
             Contents::Grows => self.grows(name, &made),

@@ -90,8 +90,8 @@ impl Cx<'_> {
         let functions = functions.join("()` and `");
         let held = lock.map_or_else(String::new, |lock| format!(", with `{lock}` held"));
         Some(format!(
-            "is set only while `{makers}()` builds the object, and `{functions}()` only adds what \
-             is not there yet{held}"
+            "is set only while `{makers}()` builds the object, and `{functions}()` only adds keys \
+             that are not there yet{held}"
         ))
     }
 

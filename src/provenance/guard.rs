@@ -37,8 +37,8 @@ impl Cx<'_> {
         }
         let line = self.line(flow, begin);
         Some(format!(
-            "the critical section that begins on line {line} locks the container as long as the \
-             value is in use"
+            "the critical section that begins on line {line} locks the container while the value \
+             is in use"
         ))
     }
 

@@ -216,7 +216,7 @@ impl<'a> Cx<'a> {
             }
             "PyImport_AddModule" | "PyImport_AddModuleObject" => {
                 if borrow::is_only_tested(flow, point) {
-                    let sentence = format!("nothing reads the module that `{name}()` gives");
+                    let sentence = format!("nothing reads the module that `{name}()` returns");
                     return verdict::safe(SafeReason::Unread, sentence);
                 }
                 return Verdict::Shared(SharedKind::Interpreter);

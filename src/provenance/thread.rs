@@ -36,7 +36,10 @@ impl Cx<'_> {
         let line = self.line(at.flow, point);
         safe(
             SafeReason::OwnThread,
-            format!("`{name}()` on line {line} gives the dict of this thread, which no other gets"),
+            format!(
+                "`{name}()` on line {line} returns the dict of this thread, which no other thread \
+                 gets"
+            ),
         )
     }
 

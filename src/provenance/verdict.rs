@@ -100,11 +100,14 @@ impl fmt::Display for SharedKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ParsedArgument => f.write_str("an argument of the caller"),
-            Self::Parameter(name) => write!(f, "`{name}`, which the caller passes in"),
+            Self::Parameter(name) => write!(f, "`{name}`, which the caller passes"),
             Self::Global(name) => write!(f, "`{name}`, a variable that all threads share"),
             Self::Field(name) => write!(f, "`{name}`, a field that other threads can reach"),
             Self::NamedUnread { what, by } => {
-                write!(f, "`{what}`, which `{by}` names, a file that was not read")
+                write!(
+                    f,
+                    "`{what}`, which also appears in `{by}`, a file that was not read"
+                )
             }
             Self::FromCall(name) => write!(f, "the result of `{name}()`"),
             Self::ModuleOrTypeDict => f.write_str("the dict of a module or type"),
@@ -113,7 +116,7 @@ impl fmt::Display for SharedKind {
             Self::Published { line, .. } => {
                 write!(
                     f,
-                    "a container made here, and given away or emptied on line {line}"
+                    "a container made here, and passed on or emptied on line {line}"
                 )
             }
             Self::Unknown => f.write_str("a container of unknown origin"),

@@ -28,10 +28,10 @@ pub fn abi3t(view: View<'_>, found: &Abi3t) -> String {
 fn paragraph(view: View<'_>, module: &ModuleAbi, out: &mut String) {
     let (name, file) = (&module.name, view.path(module.file));
     if module.obstacles.is_empty() {
-        *out += &format!("Module `{name}` ({file}): nothing stands against `abi3t`\n\n");
+        *out += &format!("Module `{name}` ({file}): nothing prevents a build for `abi3t`\n\n");
         return;
     }
-    *out += &format!("Module `{name}` ({file}) uses what `abi3t` does not have\n");
+    *out += &format!("Module `{name}` ({file}) uses what `abi3t` does not have:\n");
     let kinds: BTreeMap<ObstacleKind, Vec<&Obstacle>> =
         module
             .obstacles
@@ -86,13 +86,13 @@ fn lines(view: View<'_>, places: &[(FileId, ByteSpan)]) -> String {
 struct JsonModule<'a> {
     /// Its name, from `PyInit_name`.
     module: &'a str,
-    /// The file with its `PyInit_` function, relative to the folder the program runs in.
+    /// The file with its `PyInit_` function, relative to the current folder.
     file: String,
     /// By kind and name.
     obstacles: Vec<JsonObstacle<'a>>,
 }
 
-/// One thing that stands against the ABI.
+/// One obstacle to the ABI.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[cfg_attr(test, schemars(rename = "Obstacle"))]
@@ -103,7 +103,7 @@ struct JsonObstacle<'a> {
     name: &'a str,
     /// What to do about it.
     advice: &'a str,
-    /// Where it stands, by file and place.
+    /// Its places, by file and position.
     places: Vec<Location>,
 }
 

@@ -12,12 +12,12 @@ use crate::edit::{Confidence, Edit, Fix};
 use crate::rule::{Note, Outcome, Severity};
 use crate::source::{ByteSpan, FileId};
 
-/// What a rule says of one place.
+/// What a rule reports about one place.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[cfg_attr(test, schemars(rename = "Finding"))]
 struct JsonFinding<'a> {
-    /// Name of the finding that stays the same when other lines change.
+    /// Fingerprint of the finding; it stays the same when other lines change.
     fingerprint: &'a str,
     /// Code of the rule: `UG101`.
     code: &'a str,
@@ -73,7 +73,7 @@ impl From<Severity> for JsonSeverity {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Location {
-    /// Path of the file, relative to the folder the program runs in.
+    /// Path of the file, relative to the current folder.
     path: String,
     /// First line, from 1.
     line: u32,
@@ -81,9 +81,9 @@ pub(super) struct Location {
     column: u32,
     /// Line of the end, from 1.
     end_line: u32,
-    /// Offset of the first byte in the file, from 0.
+    /// Offset of the first byte in the file; counts from 0.
     byte_start: u32,
-    /// Offset behind the last byte in the file.
+    /// Offset after the last byte, in the file.
     byte_end: u32,
 }
 
@@ -104,12 +104,12 @@ struct JsonNote<'a> {
 #[serde(rename_all = "lowercase", tag = "kind")]
 #[cfg_attr(test, schemars(rename = "Outcome"))]
 enum JsonOutcome<'a> {
-    /// A change that can be applied, in whole or not at all.
+    /// A change that is applied completely or not at all.
     Fix {
-        /// What `ungil review` calls it; findings that the same changes take away share one.
+        /// The id in `ungil review`; findings that are repaired by the same changes share one.
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'a str>,
-        /// `review` fixes ask for their assumptions to be confirmed.
+        /// For a `review` fix, a person must confirm the assumptions.
         confidence: JsonConfidence,
         /// What it does.
         title: &'a str,
@@ -120,7 +120,7 @@ enum JsonOutcome<'a> {
         confirmed: Vec<String>,
         /// All changes, by file and place.
         edits: Vec<JsonEdit<'a>>,
-        /// Files that are not there yet and that the changes need.
+        /// New files that the changes need.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         new_files: Vec<JsonNewFile>,
     },
@@ -131,7 +131,7 @@ enum JsonOutcome<'a> {
     },
     /// No fix.
     Manual {
-        /// Why not, and what to do by hand.
+        /// Why there is no fix, and what to do by hand.
         reason: &'a str,
     },
 }
@@ -150,25 +150,25 @@ enum JsonConfidence {
 #[cfg_attr(test, derive(JsonSchema))]
 #[cfg_attr(test, schemars(rename = "Edit"))]
 struct JsonEdit<'a> {
-    /// Path of the file, relative to the folder the program runs in.
+    /// Path of the file, relative to the current folder.
     path: String,
-    /// Offset of the first byte that goes, from 0.
+    /// Offset of the first byte that is replaced; counts from 0.
     byte_start: u32,
-    /// Offset behind the last byte that goes; equal to `byte_start` for an insertion.
+    /// Offset after the last byte that is replaced; equal to `byte_start` for an insertion.
     byte_end: u32,
-    /// What comes in their place. Bytes that are no UTF-8 are shown as U+FFFD.
+    /// The new text. Bytes that are not UTF-8 are shown as U+FFFD.
     text: Cow<'a, str>,
 }
 
-/// A file to be made. Other fixes may need more of it: for several, write it with what any of them
-/// needs (`ungil diff` does).
+/// A new file. Other fixes may need more in it: for several fixes, write it with what all of them
+/// need (`ungil diff` does).
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[cfg_attr(test, schemars(rename = "NewFile"))]
 struct JsonNewFile {
-    /// Its path, relative to the folder the program runs in.
+    /// Its path, relative to the current folder.
     path: String,
-    /// What it holds for this fix alone.
+    /// Its content for this fix alone.
     text: String,
 }
 

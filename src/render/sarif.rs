@@ -42,7 +42,7 @@ pub(super) fn log(results: Results<'_>) -> String {
                 "rules": rules,
                 "notifications": [{
                     "id": "not-understood",
-                    "shortDescription": {"text": "A function that rules could not look at"},
+                    "shortDescription": {"text": "A function that the rules could not analyse"},
                 }],
             }},
             "automationDetails": {"id": "ungil/"},
@@ -220,7 +220,7 @@ fn notifications(view: View<'_>, coverage: &Coverage) -> Vec<Value> {
         json!({
             "descriptor": {"id": "not-understood", "index": 0},
             "level": "note",
-            "message": {"text": format!("`{}` not understood: {}", gap.function, gap.reason)},
+            "message": {"text": format!("`{}` not analysed: {}", gap.function, gap.reason)},
             "locations": [{"physicalLocation": {
                 "artifactLocation": artifact(view, gap.file),
                 "region": {"startLine": gap.line.0},

@@ -282,7 +282,7 @@ fn sarif_holds_flow_and_fix() {
     assert_eq!(steps[0]["location"]["message"]["text"], "declared here");
     insta::assert_snapshot!(result["fixes"], @r#"[{"artifactChanges":[{"artifactLocation":{"uri":"src/m.c","uriBaseId":"SRCROOT"},"replacements":[{"deletedRegion":{"byteLength":4,"byteOffset":19},"insertedContent":{"text":"ITEM"}}]}],"description":{"text":"own the `item`"}}]"#);
     let gaps = &run["invocations"][0]["toolExecutionNotifications"];
-    insta::assert_snapshot!(gaps, @r#"[{"descriptor":{"id":"not-understood","index":0},"level":"note","locations":[{"physicalLocation":{"artifactLocation":{"uri":"src/m.c","uriBaseId":"SRCROOT"},"region":{"startLine":1}}}],"message":{"text":"`g` not understood: syntax error"}}]"#);
+    insta::assert_snapshot!(gaps, @r#"[{"descriptor":{"id":"not-understood","index":0},"level":"note","locations":[{"physicalLocation":{"artifactLocation":{"uri":"src/m.c","uriBaseId":"SRCROOT"},"region":{"startLine":1}}}],"message":{"text":"`g` not analysed: syntax error"}}]"#);
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn the_markdown_report_reads_well() {
     insta::assert_snapshot!(reviewed(OutputFormat::Markdown), @"
     # Free-threading report: project
 
-    Findings: 1, of them 0 with a safe fix, 1 with a fix to review, 0 to do by hand. Proven safe as they are: 0. Functions understood: 1 of 2, in 1 file. Oldest Python: 3.9.
+    Findings: 1, of them 0 with a safe fix, 1 with a fix to review, 0 to do by hand. Proven safe as they are: 0. Functions analysed: 1 of 2, in 1 file. Oldest Python: 3.9.
 
     ## Modules
 
@@ -330,7 +330,7 @@ fn the_markdown_report_reads_well() {
 
     ## Coverage
 
-    Functions understood: 1 of 2.
+    Functions analysed: 1 of 2.
 
     - src/m.c:1 `g`: syntax error
     - header `own.h` was not found

@@ -27,10 +27,10 @@ pub enum NotFound {
     #[error("no more fixes")]
     End,
     /// Nothing has this name.
-    #[error("nothing is called `{0}`; a number, an id, a file or `file:line` can be given")]
+    #[error("nothing has the name `{0}`; give a number, an id, a file or `file:line`")]
     Name(String),
     /// Nothing holds this text.
-    #[error("no fix has `{0}`")]
+    #[error("no fix contains `{0}`")]
     Text(String),
 }
 

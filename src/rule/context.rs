@@ -412,8 +412,7 @@ impl<'a> PackageCx<'a> {
             self.definitions(name).partition(|(_, it)| it.is_static);
         let files: BTreeSet<FileId> = open.into_iter().map(place).collect();
         let Some(outside) = self.outside else {
-            return (!files.is_empty())
-                .then(|| format!("only the C code that was looked at calls `{name}`"));
+            return (!files.is_empty()).then(|| format!("only analysed C code calls `{name}`"));
         };
         match files.is_empty() {
             true => outside.includers(name, &own.into_iter().map(place).collect()),

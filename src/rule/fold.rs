@@ -105,12 +105,12 @@ fn together(files: &FileSet, cause: &Cause, all: &[&Finding]) -> Finding {
                 n => format!(" and {n} more"),
             };
             finding.message = format!(
-                "{count} static variables are written by the same functions while other threads \
-                 may use them: {names}{rest}"
+                "the same functions write {count} static variables while other threads may use \
+                 them: {names}{rest}"
             );
             finding.outcome = Outcome::Manual(
-                "set all of them while the module is made, keep them in its state, or hold one \
-                 `PyMutex` where they are written and around each use"
+                "set all of them during module initialisation, move them to the module state, or \
+                 hold one `PyMutex` around every write and every use"
                     .to_owned(),
             );
         }
@@ -237,7 +237,7 @@ mod tests {
         ];
         let text = "int a1;\nint a2;\nint a3;\nint b;\n";
         let what = [("a1", pair), ("a2", pair), ("b", &pair[..1]), ("a3", pair)];
-        insta::assert_snapshot!(folded(text, &what, &RULE), @r#"[0, 1, 3] line 1: 3 static variables are written by the same functions while other threads may use them: `a1`, `a2`, `a3` ["`init` writes it here", "`quit` writes it here, and in 2 more places", "`a2` races", "`a3` races"]"#);
+        insta::assert_snapshot!(folded(text, &what, &RULE), @r#"[0, 1, 3] line 1: the same functions write 3 static variables while other threads may use them: `a1`, `a2`, `a3` ["`init` writes it here", "`quit` writes it here, and in 2 more places", "`a2` races", "`a3` races"]"#);
         assert_eq!(folded(text, &what[1..], &RULE), "");
     }
 

@@ -53,11 +53,15 @@ impl Severity {
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
-            Self::Memory => "use after free, or other memory that is not valid: a crash",
-            Self::Race => "threads change the same data at one time: lost or mixed results",
-            Self::Deadlock => "threads wait for each other, or all for one that sleeps",
-            Self::Portability => "it runs with the GIL only, or turns the GIL on",
-            Self::Packaging => "it cannot be built, installed or found for free-threaded Python",
+            Self::Memory => "use after free, or other invalid memory: a crash",
+            Self::Race => "threads change the same data at the same time: lost or mixed results",
+            Self::Deadlock => {
+                "threads wait for each other, or all of them for one that waits for something else"
+            }
+            Self::Portability => "the code runs only with the GIL, or turns the GIL on",
+            Self::Packaging => {
+                "the package cannot be built, installed or found for free-threaded Python"
+            }
         }
     }
 

@@ -161,7 +161,7 @@ fn parse(text: &str, rules: &[&Rule]) -> Result<Vec<Selector>, String> {
     };
     let list = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let Some((list, _)) = list.filter(|(list, _)| !list.trim().is_empty()) else {
-        return Err("names no rule; write `ungil: ignore[CODE] -- reason`".to_owned());
+        return Err("no rule is named; write `ungil: ignore[CODE] -- reason`".to_owned());
     };
     list.split(',')
         .map(|text| Selector::new(text.trim(), rules).map_err(|error| error.to_string()))
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(
             errors("/* ungil: ignore */ /* ungil: skip */"),
             [
-                "names no rule; write `ungil: ignore[CODE] -- reason`",
+                "no rule is named; write `ungil: ignore[CODE] -- reason`",
                 "unknown directive; write `ungil: ignore[CODE] -- reason`"
             ]
         );

@@ -149,12 +149,10 @@ fn listed(title: &str, texts: impl Iterator<Item = String>) -> String {
 fn proof(change: &Patch<'_>) -> &'static str {
     let is_safe = |part: &Part<'_>| part.fix.confidence == Confidence::Safe;
     if change.parts.iter().all(is_safe) {
-        "The result was parsed again, and every reference followed along all paths of its \
-         function: each new one is released, returned or given away exactly once, and behaviour \
-         under the GIL is the same."
+        "The result was parsed again. On every path of its function, each new reference is \
+         released, returned or passed on exactly once. Behaviour with the GIL is the same."
     } else {
-        "The result was parsed again. It is correct as far as can be seen; what must be confirmed \
-         stands above."
+        "The result was parsed again. It is correct if the statements to confirm above are true."
     }
 }
 

@@ -127,13 +127,13 @@ impl<'c, 'a> Search<'c, 'a> {
         let why = if let Some(why) = &mention {
             why
         } else if calls.is_empty() && !self.is_unused(&name) {
-            "nothing here calls it"
+            "no analysed code calls it"
         } else if !self.cx.definitions(&name).all(is_object) {
-            "it has namesakes that return something else"
+            "other functions of the same name return something else"
         } else if facts.returns(&name) == Some(Reference::Borrowed)
             && facts.borrowed_marks(&name).is_none()
         {
-            "the project says that it does so"
+            "the project states that it returns a borrowed reference"
         } else {
             self.helpers.insert(name);
             return;
@@ -168,7 +168,7 @@ impl<'c, 'a> Search<'c, 'a> {
         }
         let reason = format!(
             "the function returns the borrowed reference, so its callers{callers} must be changed \
-             with it, and that cannot be done here: {why}"
+             with it, which is not possible here: {why}"
         );
         self.helpers.remove(name);
         self.refused

@@ -171,9 +171,9 @@ fn solve_with(
     solved
 }
 
-const NEVER_RUN: &str = "no path through the function leads to the call";
+const NEVER_RUN: &str = "no path through the function reaches the call";
 pub(super) const WITH_GIL: &str =
-    "only builds with the GIL compile it: the `#if` around it says so";
+    "only builds with the GIL compile it, because of the `#if` around it";
 
 /// Whether only builds with the GIL compile a call.
 pub(super) fn needs_gil(cx: &PackageCx<'_>, site: CallSite) -> bool {
@@ -231,7 +231,7 @@ fn without_group(
     let why = match shape(scene, call, replacement, &BTreeSet::new()) {
         Ok(Shape::Presence(..)) => {
             let better = presence::is_possible(scene, call, replacement);
-            (!better).then_some("only whether the key is there is asked")
+            (!better).then_some("the code only asks whether the key is present")
         }
         _ => is_compared(scene, call).then_some("the pointer is only compared"),
     };

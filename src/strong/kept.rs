@@ -98,7 +98,7 @@ fn adopted(scene: &Scene<'_>, stored: Stored, replacement: &'static Replacement)
     }
     let taken = taken_behind(scene, stored)?;
     let is_read = matches!(scene.call(taken.call), Some(("Py_INCREF", _)));
-    let title = format!("own the reference: `{}`", replacement.strong);
+    let title = format!("take a strong reference: `{}`", replacement.strong);
     let mut draft = Draft::new(scene, title);
     let place = scene.text(scene.span(stored.place)?);
     in_place(
@@ -119,8 +119,8 @@ fn adopted(scene: &Scene<'_>, stored: Stored, replacement: &'static Replacement)
     if is_read && !taken.is_tested {
         // The count read the object, and nothing does so any more.
         fix.assume(format!(
-            "no other thread takes it out first: nothing tests `{place}`, which is `NULL` where \
-             `{}` finds nothing",
+            "no other thread removes the item first: the code does not test `{place}`, which is \
+             `NULL` if `{}` finds nothing",
             replacement.strong
         ));
     }
@@ -285,7 +285,7 @@ fn is_steady(scene: &Scene<'_>, place: ExprId) -> bool {
 /// # Errors
 /// Why it cannot be written down.
 fn kept(scene: &Scene<'_>, found: &Static) -> Result<Fix, Reason> {
-    let mut title = format!("let `{}` own what it holds", found.text);
+    let mut title = format!("let `{}` own the object that it holds", found.text);
     for name in found.functions() {
         title += &format!(": `{name}`");
     }
@@ -317,7 +317,7 @@ fn kept(scene: &Scene<'_>, found: &Static) -> Result<Fix, Reason> {
     let name = &scene.function.name;
     if !alone(scene.cx, None).contains(&**name) {
         draft.fix.assume(format!(
-            "no other thread uses `{}` while `{name}` replaces it: what it held is released",
+            "no other thread uses `{}` while `{name}` replaces it: the old object is released",
             found.text
         ));
     }

@@ -43,13 +43,13 @@ impl Draft<'_, '_> {
         let name = &planned.home.name;
         if let Some((function, asks)) = asked {
             let how = match asks {
-                Asks::WeakReferences => "it asks for weak references",
+                Asks::WeakReferences => "it looks at weak references",
                 Asks::Destroyed => "it reads what a destructor writes",
             };
             let text = || {
                 format!(
-                    "`{function}()`, which may take `{name}` out of its container while it is held \
-                     here, does not need it to be dead: {how}"
+                    "`{function}()` works if `{name}` is still alive: it may remove the object from \
+                     its container while this function holds it, and {how}"
                 )
             };
             let assumption = self.claim(Claim::LetsLive, function, Some(how), text);
@@ -61,8 +61,8 @@ impl Draft<'_, '_> {
         if let Some(function) = jumping.filter(|_| !is_target) {
             let text = || {
                 format!(
-                    "`{function}()` does not leave by `longjmp` while the function owns `{name}`, \
-                     which would not be released"
+                    "`{function}()` does not leave with `longjmp` while the function owns `{name}`, \
+                     which would then not be released"
                 )
             };
             let assumption = self.claim(Claim::NoLongjmp, function, None, text);

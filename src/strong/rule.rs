@@ -113,7 +113,10 @@ fn finding(
         function: cx.function(site.item).map(|function| function.name.clone()),
         api: Some(api),
         message: match needs_gil(cx, site) {
-            true => format!("`{api}` gives {} where there is a GIL", given(api)),
+            true => format!(
+                "`{api}` returns {}, in code for builds with the GIL",
+                given(api)
+            ),
             false => message(api, &verdict, &outcome),
         },
         notes,
@@ -127,17 +130,17 @@ fn message(api: &str, verdict: &Verdict, outcome: &Outcome) -> String {
     if let (Verdict::Safe(_), Outcome::Fix(_) | Outcome::Manual(_), Some(removed)) =
         (verdict, outcome, removed)
     {
-        return format!("`{api}` is gone from the headers of Python {removed} on");
+        return format!("`{api}` was removed from the headers in Python {removed}");
     }
     match (verdict, outcome) {
         (Verdict::Safe(_), _) => {
-            format!("`{api}` gives {given}, and nothing can free it here")
+            format!("`{api}` returns {given}, and nothing can free the object here")
         }
         (_, Outcome::Safe(_)) => {
-            format!("`{api}` gives {given}, of which only the address is used")
+            format!("`{api}` returns {given}, of which only the address is used")
         }
         (Verdict::Shared(kind), _) => {
-            format!("`{api}` gives {given} out of {kind}: another thread can free it")
+            format!("`{api}` returns {given} from {kind}: another thread can free it")
         }
     }
 }
@@ -202,7 +205,7 @@ fn path(cx: &PackageCx<'_>, site: CallSite) -> Vec<Note> {
         }
         None => notes.push(note(
             used,
-            "used here, when another thread may have freed it",
+            "used here, after another thread may have freed it",
         )),
     }
     notes
@@ -216,11 +219,11 @@ mod tests {
     #[test]
     fn messages_name_the_container() {
         let shared = Verdict::Shared(SharedKind::Global("cache".into()));
-        insta::assert_snapshot!(message("PyDict_GetItem", &shared, &Outcome::Manual(Reason::Field.to_string())), @"`PyDict_GetItem` gives a borrowed reference out of `cache`, a variable that all threads share: another thread can free it");
+        insta::assert_snapshot!(message("PyDict_GetItem", &shared, &Outcome::Manual(Reason::Field.to_string())), @"`PyDict_GetItem` returns a borrowed reference from `cache`, a variable that all threads share: another thread can free it");
         let safe = Verdict::Safe(Proof {
             reason: SafeReason::Kwargs,
             sentence: String::new(),
         });
-        insta::assert_snapshot!(message("PyDict_GetItem", &safe, &Outcome::Safe(String::new())), @"`PyDict_GetItem` gives a borrowed reference, and nothing can free it here");
+        insta::assert_snapshot!(message("PyDict_GetItem", &safe, &Outcome::Safe(String::new())), @"`PyDict_GetItem` returns a borrowed reference, and nothing can free the object here");
     }
 }

@@ -47,14 +47,14 @@ pub(super) fn fix(scene: &Scene<'_>, read: ExprId) -> Option<Fix> {
     if size == Size::Earlier {
         return None;
     }
-    let mut fix = Fix::safe("take a snapshot of a list: `PyList_AsTuple`");
+    let mut fix = Fix::safe("copy the list to a tuple: `PyList_AsTuple`");
     for &call in &made {
         copy_list(scene, call, &mut fix)?;
     }
     if size == Size::Unseen {
         let name = scene.name(local);
         fix.assume(format!(
-            "`{name}` has all items that are read from it, whose size is not asked for before"
+            "`{name}` has all items that are read from it: the code does not ask for its size first"
         ));
     }
     if let Some(name) = changer(scene, local, &made) {
@@ -69,7 +69,7 @@ fn keeps_lists(scene: &Scene<'_>, name: &str) -> Assumption {
     match program.named_function(program.item(scene.item), name) {
         Some(function) => Fact::new(Claim::KeepsLists, function).into(),
         None => format!(
-            "`{name}` does not change the list while its items are read: a copy does not show that"
+            "`{name}` does not change the list while its items are read: the copy would not show that"
         )
         .into(),
     }

@@ -42,18 +42,16 @@ pub(super) fn failure(
     let wrong = |what: &str| Some(Failure::Wrong(format!("`{old}` and `{new}` {what}")));
     let is_static = split.body.is_static && first.is_static == split.old.is_static;
     if !is_static || signature(first) != signature(split.old) {
-        return wrong("are not declared as the function was");
+        return wrong("do not have the declaration of the original function");
     }
     let Some(read) = read_before(split, first) else {
-        return wrong(
-            "do not read the fields in a section, and release what they hold behind the call",
-        );
+        return wrong("do not read the fields in a section and release them after the call");
     };
     if !is_same_but(split, &read, original.program.files, files) {
-        return wrong("do not do together what the function did");
+        return wrong("together do not do what the original function did");
     }
     if detaches(split.body) && read.iter().any(|read| read.is_held) {
-        return wrong("may release what they hold without a thread state");
+        return wrong("may release what they hold while the thread is detached");
     }
     let mut held = read.iter().filter(|read| read.is_held);
     held.find_map(|read| keeps(split, read.param, original))

@@ -46,8 +46,8 @@ pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure
     let (_, local) = exits.iter().copied().find(|it| answers(it))?;
     let (variable, function) = (&tree.local(local).name, &changed.function.name);
     let claim = format!(
-        "what `{function}` does where `{variable}` is `NULL` need not be done where the item is not \
-         there any more"
+        "if the item no longer exists, `{function}` need not do what it does when `{variable}` is \
+         `NULL`"
     );
     Some((None, Failure::Unknown(claim.into())))
 }

@@ -117,7 +117,7 @@ fn pointed_at(original: &Original<'_>, made: &Made) -> Option<String> {
         _ => false,
     });
     let name = &made.name;
-    is_asked.then(|| format!("`{name}` becomes atomic, and its address or its size is asked for"))
+    is_asked.then(|| format!("`{name}` becomes atomic, but its address or size is used"))
 }
 
 /// Whether a function of the result adds something else than before, or in more than one operation.
@@ -142,7 +142,8 @@ fn stepped(
         return None;
     }
     Some(format!(
-        "in `{of}`, not each step of `{name}`, which becomes atomic, is one operation that adds the same"
+        "in `{of}`, a change of `{name}`, which becomes atomic, is not one operation with the \
+         same result"
     ))
 }
 
@@ -158,7 +159,7 @@ fn left(original: &Original<'_>, applied: &Applied, made: &Made) -> Option<Strin
         };
         let (name, of) = (&made.name, &function.name);
         all.iter().any(stays).then(|| {
-            format!("in `{of}`, a step of `{name}`, which becomes atomic, is none at once")
+            format!("in `{of}`, a change of `{name}`, which becomes atomic, is not atomic")
         })
     })
 }

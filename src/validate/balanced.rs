@@ -21,8 +21,8 @@ pub(super) fn wrong(item: &ProgramItem, function: &Function, applied: &Applied) 
     let graph = (section || mutex).then(|| graph(function))?;
     let found = check_balance(&graph, &function.tree);
     let what = match found.first()?.section {
-        Some(Section::Mutex(_)) => "keeps a mutex locked or unlocks it twice",
-        Some(Section::Record(_)) | None => "leaves a critical section open or ends it twice",
+        Some(Section::Mutex(_)) => "keeps a mutex locked, or unlocks it twice",
+        Some(Section::Record(_)) | None => "leaves a critical section open, or ends it twice",
     };
     Some(format!("in `{}`, a path {what}", function.name))
 }

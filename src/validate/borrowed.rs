@@ -86,7 +86,7 @@ fn wrong(changed: Changed<'_>, lent: Lent) -> Option<(Option<ByteSpan>, Failure)
     is_wrong.then(|| {
         let name = &function.tree.local(lent.local).name;
         let reason = format!(
-            "in `{}`, `{name}` is released where the function does not own what it holds",
+            "in `{}`, `{name}` is released where the function does not own its object",
             function.name
         );
         (changed.call_of(&lent.seed), Failure::Wrong(reason))

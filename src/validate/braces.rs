@@ -40,7 +40,7 @@ pub(super) fn failures(
             original: vec![old],
             result: new,
             failure: Failure::Wrong(format!(
-                "`{}` does not end where it ended before",
+                "`{}` ends at another place than before",
                 function.name
             )),
         })

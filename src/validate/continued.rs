@@ -40,7 +40,8 @@ pub(super) fn failures(result: &Program<'_>, applied: &BTreeMap<FileId, Applied>
             original: vec![original_span(applied, place)],
             result: place,
             failure: Failure::Wrong(format!(
-                "in `{}`, the macro `{name}`, which is not seen, may continue the block before it",
+                "in `{}`, the macro `{name}`, whose definition was not found, may belong to the \
+                 block before it (like `else`)",
                 function.name
             )),
         })

@@ -143,7 +143,7 @@ pub(super) fn failures(
         let what = if index.mention(&function.name).is_some() {
             "is passed on, so not all of its callers are known"
         } else if !callers.all(is_changed) {
-            "has a caller that does not release what it gets"
+            "has a caller that does not release the result"
         } else if !is_new(original, item, function, applied, names) {
             "returns a new reference on some paths only"
         } else {

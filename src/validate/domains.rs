@@ -233,7 +233,7 @@ fn torn(giver: &Call, taker: &Call) -> Option<Failed> {
     Some(failed(
         changed,
         format!(
-            "what `{gives}` allocates in `{}` gets to `{takes}` in `{}`",
+            "memory that `{gives}` allocates in `{}` is passed to `{takes}` in `{}`",
             giver.function, taker.function
         ),
     ))

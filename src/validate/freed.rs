@@ -39,7 +39,7 @@ pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure
     let variable = &tree.local(local).name;
     let name = tree.called(free).unwrap_or("a slot");
     let claim =
-        format!("in `{function}`, `{name}` does not free the memory of `{variable}` itself");
+        format!("in `{function}`, `{name}` does not itself free the memory of `{variable}`");
     Some((None, Failure::Unknown(claim.into())))
 }
 

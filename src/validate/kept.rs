@@ -47,7 +47,7 @@ pub(super) fn failures(
     let mut failures = Vec::new();
     for (path, (file, place)) in kept {
         if is_changed(&path) {
-            let reason = format!("`{}` is set or counted elsewhere as well", path.join("."));
+            let reason = format!("`{}` is also set or counted elsewhere", path.join("."));
             failures.push(Failed {
                 file,
                 original: vec![original_span(&applied[&file], place)],

@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 
 use super::Failure;
 use super::changed::Changed;
-use super::proof::{describe, follow, seeds, span_of};
+use super::proof::{follow, seeds, span_of};
+use super::words::describe;
 use crate::ast::{Function, StmtKind};
 use crate::capi::{self, Returns};
 use crate::ownership::track::{Gives, Origin, Problem, Report, Seed, Trouble};

@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 
 use super::Failure;
 use super::changed::Changed;
-use super::proof::{describe, follow, is_new, releases_nothing, seeds, start_of};
+use super::proof::{follow, is_new, releases_nothing, seeds, start_of};
+use super::words::describe;
 use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree};
 use crate::capi::{self, Returns};
 use crate::ownership::track::{Gives, Origin, Problem, Report, Seed, Trouble};
@@ -42,8 +43,8 @@ pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure
     let is_new = |trouble: &Trouble| is_new(item, function, applied, trouble);
     let Report::Complete(troubles) = follow(function, &made, original.callees, &is_new) else {
         let call = changed.call_of(&made[0]);
-        let reason = "the function has too many paths to prove that each reference is released \
-                      exactly once";
+        let reason = "each reference is released exactly once: the function has too many paths \
+                      for a proof";
         return Some((call, Failure::Unknown(reason.into())));
     };
     let mut wrong = troubles.iter().filter(|it| !it.problem.is_doubt());

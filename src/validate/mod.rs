@@ -42,6 +42,7 @@ mod undeclared;
 mod undone;
 mod unguarded;
 mod variants;
+mod words;
 mod wrapper;
 
 #[cfg(test)]
@@ -185,7 +186,8 @@ impl<'a> Validator<'a> {
                 |&(id, _): &(FixId, &Fix)| conflicts.iter().any(|it| it.rejected == id);
             let (rejected, now): (Vec<_>, Vec<_>) = left.into_iter().partition(is_rejected);
             let (torn, later): (Vec<_>, Vec<_>) = rejected.into_iter().partition(is_torn);
-            let wrong = || Failure::Wrong("it wants two things of the same text".to_owned());
+            let wrong =
+                || Failure::Wrong("it changes the same text in two different ways".to_owned());
             failures.extend(torn.iter().map(|(id, _)| (id.0 as usize, wrong())));
             failures.extend(self.prove_together(&now, &edits));
             left = later;
@@ -372,7 +374,7 @@ fn demote(finding: &mut Finding, failure: Failure) {
     match (failure, &mut finding.outcome) {
         (Failure::Wrong(reason), outcome) => {
             *outcome = Outcome::Manual(format!(
-                "the rewrite that was tried does not hold: {reason}; change this function by hand"
+                "the automatic rewrite failed validation: {reason}; change this function by hand"
             ));
         }
         (Failure::Unknown(reason), Outcome::Fix(fix)) => fix.assume(reason),

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::before::Before;
 use super::changed::Changed;
 use super::original::Original;
+use super::words::{claim, describe};
 use super::{
     Failure, acquired, answered, apart, atomics, balanced, borrowed, braces, cleared, continued,
     contract, domains, freed, kept, left, loans, locked, made, reentrant, saved, statics, still,
@@ -166,8 +167,8 @@ fn unreleased(changed: Changed<'_>) -> Vec<(Option<ByteSpan>, Failure)> {
             && !is_owned()
     };
     let Report::Complete(troubles) = follow(function, &seeds, original.callees, &counts) else {
-        let reason = "the function has too many paths to prove that each reference is released \
-                      exactly once";
+        let reason = "each reference is released exactly once: the function has too many paths \
+                      for a proof";
         return vec![(None, Failure::Unknown(reason.into()))];
     };
     if troubles.is_empty() {
@@ -186,11 +187,15 @@ fn unreleased(changed: Changed<'_>) -> Vec<(Option<ByteSpan>, Failure)> {
         first.entry(trouble.seed).or_insert(trouble);
     }
     let doubts = first.into_values().map(|trouble| {
-        let mut reason = describe(function, &seeds, trouble);
-        if let Some(at) = before.at(trouble).filter(|_| !trouble.problem.is_doubt()) {
-            let line = original.program.files.get(item.place.0).position(at).line.0;
-            reason += &format!(", as it was before (line {line})");
-        }
+        let old = before.at(trouble).filter(|_| !trouble.problem.is_doubt());
+        let reason = old.map_or_else(
+            || claim(function, &seeds, trouble),
+            |at| {
+                let line = original.program.files.get(item.place.0).position(at).line.0;
+                let what = describe(function, &seeds, trouble);
+                format!("{what}, as in the original code (line {line}): this is intended")
+            },
+        );
         let call = changed.call_of(&seeds[trouble.seed]);
         (call, Failure::Unknown(reason.into()))
     });
@@ -372,33 +377,6 @@ pub(super) fn releases_nothing(trouble: &Trouble) -> bool {
         trouble.problem,
         Problem::ReleaseOfNull | Problem::ReleaseOfUnset
     )
-}
-
-pub(super) fn describe(function: &Function, seeds: &[Seed], trouble: &Trouble) -> String {
-    let name = match seeds[trouble.seed].origin {
-        Origin::Call(call) => function.tree.called(call),
-        Origin::Param(_) | Origin::Local(_) => None,
-    };
-    let name = name.unwrap_or("the call");
-    let what = match trouble.problem {
-        Problem::Leak => "is not released on every path",
-        Problem::OverRelease => "is released or given away once too often on some path",
-        Problem::UseAfterRelease => "is used after its release on some path",
-        Problem::ReleaseOfNull => "is released where it is NULL",
-        Problem::ReleaseOfUnset => "is released where its variable has no value yet",
-        Problem::UseOfUnset => "is used where its variable has no value yet",
-        Problem::AddressTaken => "can be changed through a pointer that leaves the function",
-        Problem::DerivedEscapes | Problem::BorrowedEscapes => {
-            "dies while a pointer into it lives on"
-        }
-        Problem::MayOutlive => "is released before the last use of what a function made of it",
-        Problem::MayBeKept => "may be kept by a function that it is passed to",
-        Problem::MayBePassedOn | Problem::BorrowedPassedOn => {
-            "may be released or passed on by a function that gets it"
-        }
-        Problem::CountMatters => "is one more than code that looks at the reference count expects",
-    };
-    format!("in `{}`, the reference from `{name}` {what}", function.name)
 }
 
 /// The original bytes that `span` of the result came from, made wider where its ends are new; those

@@ -59,7 +59,7 @@ struct New<'t> {
 impl New<'_> {
     fn wrong(&self, function: &Function, what: &str) -> Failure {
         Failure::Wrong(format!(
-            "in `{}`, {what} in place of `{}`",
+            "in `{}`, {what} (it called `{}` before)",
             function.name, self.old
         ))
     }
@@ -67,7 +67,7 @@ impl New<'_> {
     /// What is wrong with the variable that it gets, which nothing else may use.
     fn variable(&self, changed: &Changed<'_>, graph: &Cfg) -> Option<Failure> {
         let function = changed.function;
-        let wrong = || Some(self.wrong(function, "a call gets no variable of its own"));
+        let wrong = || Some(self.wrong(function, "a call does not get its own variable"));
         let point = graph.call(self.call)?;
         let Some(InstrKind::Call { args, .. }) = graph.instr(point).map(|it| &it.kind) else {
             return wrong();
@@ -122,12 +122,12 @@ impl New<'_> {
     fn sequence(&self, changed: &Changed<'_>, graph: &Cfg) -> Option<Failure> {
         let function = changed.function;
         if calls(function).any(|(_, name)| name == self.old) {
-            return Some(self.wrong(function, "not all calls are others"));
+            return Some(self.wrong(function, "some calls are not replaced"));
         }
         if goes_on_first(graph, self.sibling.name) {
             return Some(self.wrong(
                 function,
-                "a call goes on with what the function has not begun",
+                "a call continues a sequence that the function has not begun",
             ));
         }
         let others = changed.original.calls().calls_to(self.old);
@@ -136,7 +136,10 @@ impl New<'_> {
             item.function()
         });
         let other = others.find(|other| goes_on_first(&super::proof::graph(other), self.old))?;
-        let what = format!("`{}` goes on with what others have begun", other.name);
+        let what = format!(
+            "`{}` continues a sequence that other functions have begun",
+            other.name
+        );
         Some(self.wrong(function, &what))
     }
 

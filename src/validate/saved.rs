@@ -46,7 +46,7 @@ fn lost(item: &ProgramItem, function: &Function, applied: &Applied) -> Option<St
     let holds = holds(&graph(function), is_new, false);
     (!holds).then(|| {
         format!(
-            "in `{}`, an exception that was put away does not come back behind the lookup",
+            "in `{}`, a saved exception is not restored after the lookup",
             function.name
         )
     })
@@ -70,7 +70,7 @@ fn unkept(
     let is_wrong = reports && !holds(&graph(function), is_new, true);
     is_wrong.then(|| {
         format!(
-            "`{}` may be called with an exception, which a lookup does not keep",
+            "`{}` may be called with an exception set, which a lookup does not keep",
             function.name
         )
     })

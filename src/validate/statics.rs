@@ -52,7 +52,7 @@ pub(super) fn failures(
                 original: vec![span],
                 result: place,
                 failure: Failure::Wrong(format!(
-                    "in `{}`, `{name}` is not filled any more",
+                    "in `{}`, `{name}` is no longer filled",
                     function.name
                 )),
             });

@@ -50,7 +50,7 @@ pub(super) fn failures(
             original: vec![ByteSpan::new(from.0, start.0 + 1), span],
             result: place,
             failure: Failure::Wrong(format!(
-                "in `{}`, the statement at line {line} comes under another test or loop",
+                "in `{}`, the statement at line {line} moves into or out of a test or loop",
                 function.name
             )),
         });

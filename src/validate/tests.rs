@@ -124,7 +124,8 @@ fn memory_that_got_no_reference_gets_none() {
     assert_eq!(stored(lent, &[released]), too_often);
     let some = "self->last = v; if (self->on) return 1; Py_DECREF(v); return 0;";
     let as_before = "unknown: in `f`, the reference from `PyList_GetItemRef` is released or given \
-                     away once too often on some path, as it was before (line 5)";
+                     away once too often on some path, as in the original code (line 5): this is \
+                     intended";
     assert_eq!(stored(some, &[]), [as_before]);
 }
 
@@ -175,9 +176,9 @@ fn a_release_in_text_of_other_configurations_is_found() {
     assert_eq!(
         wrong(BRANCHES, &[STRONG, TWICE]),
         [
-            "in `f`, `d` is released where the function does not own what it holds",
-            "in `f`, `v` is not counted as before where the branch at line 4 is not compiled",
-            "in `f`, `v` is not counted as before where the branch at line 6 is compiled"
+            "in `f`, `d` is released where the function does not own its object",
+            "in `f`, the `Py_INCREF` and `Py_DECREF` calls for `v` do not balance as before where the branch at line 4 is not compiled",
+            "in `f`, the `Py_INCREF` and `Py_DECREF` calls for `v` do not balance as before where the branch at line 6 is compiled"
         ]
     );
     let once = (
@@ -230,8 +231,8 @@ fn a_count_that_leaves_other_configurations_is_found() {
     assert_eq!(
         wrong(&before, &[STRONG, taken]),
         [
-            "in `f`, `v` is not counted as before where the branch at line 4 is not compiled",
-            "in `f`, `v` is not counted as before where the branch at line 6 is compiled"
+            "in `f`, the `Py_INCREF` and `Py_DECREF` calls for `v` do not balance as before where the branch at line 4 is not compiled",
+            "in `f`, the `Py_INCREF` and `Py_DECREF` calls for `v` do not balance as before where the branch at line 6 is compiled"
         ]
     );
 }
@@ -278,7 +279,7 @@ static int f(PyObject *l) {
         wrong(before, &[STRONG, release]),
         [
             "in `f`, `v` is not declared where it is used",
-            "in `f`, `v` is declared in other branches of an `#if` only"
+            "in `f`, `v` is declared only in other branches of an `#if`"
         ]
     );
 }
@@ -322,7 +323,9 @@ static int f(PyObject *l, int n) {
     let found = wrong(before, &[STRONG, release]);
     assert_eq!(
         found,
-        ["in `f`, `v` is not counted as before where the branch at line 4 is not compiled"]
+        [
+            "in `f`, the `Py_INCREF` and `Py_DECREF` calls for `v` do not balance as before where the branch at line 4 is not compiled"
+        ]
     );
 }
 
@@ -347,12 +350,12 @@ fn a_buffer_moves_with_all_that_releases_it() {
     assert_eq!(wrong(BUFFER, &[MALLOC, free]), [""; 0]);
     assert_eq!(
         wrong(BUFFER, &[MALLOC]),
-        ["what `PyMem_Malloc` allocates in `f` gets to `PyObject_Free` in `g`"]
+        ["memory that `PyMem_Malloc` allocates in `f` is passed to `PyObject_Free` in `g`"]
     );
     let release = ("PyObject_FREE", "PyMem_Free");
     assert_eq!(
         wrong(BUFFER, &[MALLOC, free, release]),
-        ["what `PyObject_Malloc` allocates in `f` gets to `PyMem_Free` in `g`"]
+        ["memory that `PyObject_Malloc` allocates in `f` is passed to `PyMem_Free` in `g`"]
     );
 }
 
@@ -372,7 +375,7 @@ void f(void) { char *p = PyObject_Malloc(8); use(p); DROP(p); }
 ";
     assert_eq!(
         wrong(before, &[MALLOC]),
-        ["what `PyMem_Malloc` allocates in `f` gets to `PyObject_Free` in `f`"]
+        ["memory that `PyMem_Malloc` allocates in `f` is passed to `PyObject_Free` in `f`"]
     );
 }
 
@@ -389,7 +392,7 @@ static int f(int n) { if (n) { g(); if (n > 1) return -1; } return 0; }
     for changes in [&[lock, unlock][..], &[lock], &[unlock]] {
         assert_eq!(
             wrong(before, changes),
-            ["in `f`, a path keeps a mutex locked or unlocks it twice"]
+            ["in `f`, a path keeps a mutex locked, or unlocks it twice"]
         );
     }
 }
@@ -428,15 +431,15 @@ fn halves_of_a_function_do_what_it_did() {
     for (body, reason) in [
         (
             good.replace("arg)", "NULL)"),
-            "`get` does not hand its arguments on to `get_lock_held`",
+            "`get` does not pass its arguments on to `get_lock_held`",
         ),
         (
             good.replace("self, arg", "arg, self"),
-            "`get` does not hand its arguments on to `get_lock_held`",
+            "`get` does not pass its arguments on to `get_lock_held`",
         ),
         (
             good.replace("r = get", "r = NULL; get"),
-            "`get` does not return what `get_lock_held` gives",
+            "`get` does not return the result of `get_lock_held`",
         ),
         (
             good.replace("r = ", "if (arg) r = "),
@@ -502,7 +505,7 @@ static int f(T *self, PyObject *l) {
     let block = "{\n        /* own it */\n        Py_INCREF(v);\n    }";
     assert_eq!(
         wrong(text, &[STRONG, (block, "")]),
-        ["in `f`, the statement at line 10 comes under another test or loop"]
+        ["in `f`, the statement at line 10 moves into or out of a test or loop"]
     );
     assert_eq!(wrong(text, &[STRONG, (block, "{ }")]), [""; 0]);
     assert_eq!(wrong(text, &[STRONG, (block, ";")]), [""; 0]);
@@ -523,7 +526,7 @@ static int f(PyObject *l, int n) {
 ";
     let lost = ("if (n) {", "if (n)");
     let found = wrong(text, &[STRONG, ("n = 2;", "n = 2; Py_DECREF(v);"), lost]);
-    let wanted = "`f` does not end where it ended before";
+    let wanted = "`f` ends at another place than before";
     assert!(found.iter().any(|it| it == wanted), "{found:?}");
 }
 

@@ -98,12 +98,12 @@ impl Before<'_> {
         gone: &[StmtId],
     ) -> Vec<Failure> {
         let &[test] = gone else {
-            let wrong = Failure::Wrong("several tests around a call are gone".to_owned());
+            let wrong = Failure::Wrong("several tests around a call were removed".to_owned());
             return gone.first().map(|_| wrong).into_iter().collect();
         };
         let Some(field) = self.tested(test, call) else {
             let reason = format!(
-                "in `{}`, more than a call was under a test",
+                "in `{}`, the test guarded more than one call",
                 self.function.name
             );
             return vec![Failure::Wrong(reason)];

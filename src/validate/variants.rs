@@ -95,7 +95,7 @@ impl Change<'_> {
                 return None;
             };
             let reason = format!(
-                "in `{}`, `{name}` is declared in other branches of an `#if` only",
+                "in `{}`, `{name}` is declared only in other branches of an `#if`",
                 new.1.name
             );
             let failed = || self.failed(new, at, Failure::Wrong(reason));
@@ -142,12 +142,14 @@ impl Change<'_> {
                 let failure = match self.compare(old, new, name) {
                     Some(true) => continue,
                     Some(false) => Failure::Wrong(format!(
-                        "in `{}`, `{name}` is not counted as before {}",
+                        "in `{}`, the `Py_INCREF` and `Py_DECREF` calls for `{name}` do not \
+                         balance as before {}",
                         new.1.name,
                         self.side(old, olds)
                     )),
                     None => Failure::Unknown(format!(
-                        "`{}` has too many paths to prove that `{name}` is counted as before {}",
+                        "in `{}`, the `Py_INCREF` and `Py_DECREF` calls for `{name}` balance as \
+                         before {}: it has too many paths for a proof",
                         new.1.name,
                         self.side(old, olds)
                     ).into()),
@@ -186,20 +188,25 @@ impl Change<'_> {
         let borrowed = borrowed_seeds(old.1, self.handing);
         let owned = seeds(new.0, new.1, self.applied, self.handing);
         let (Some(before), Some(after)) = (ends(old, &borrowed), ends(new, &owned)) else {
-            return Some(Failure::Unknown(
-                format!(
-                    "`{function}` has too many paths to prove that `{name}` is counted as before"
-                )
-                .into(),
-            ));
+            let claim = format!(
+                "in `{function}`, the `Py_INCREF` and `Py_DECREF` calls for `{name}` balance as \
+                 before: it has too many paths for a proof"
+            );
+            return Some(Failure::Unknown(claim.into()));
         };
         if before.count_matters() {
-            return Some(Failure::Unknown(format!(
-                "in `{function}`, the reference to `{name}` is one more than code that looks at \
-                 the reference count expects"
-            ).into()));
+            let claim = format!(
+                "in `{function}`, no code relies on the reference count of `{name}`, which is now \
+                 one higher"
+            );
+            return Some(Failure::Unknown(claim.into()));
         }
-        let reason = || format!("in `{function}`, `{name}` is not counted as before");
+        let reason = || {
+            format!(
+                "in `{function}`, the `Py_INCREF` and `Py_DECREF` calls for `{name}` do not \
+                 balance as before"
+            )
+        };
         (!before.has_counts_of(&after)).then(|| Failure::Wrong(reason()))
     }
 
@@ -213,7 +220,8 @@ impl Change<'_> {
         let came = |at: ByteOffset| self.applied.map.to_original(at).is_none().then_some(at);
         let (name, at) = self.counts(new, &[], &came).into_iter().next()?;
         let reason = format!(
-            "`{name}` is counted as before in each configuration of `{}`",
+            "the `Py_INCREF` and `Py_DECREF` calls for `{name}` balance as before in each \
+             configuration of `{}`",
             function.name
         );
         Some(self.failed(new, at, Failure::Unknown(reason.into())))

@@ -187,7 +187,7 @@ impl Split<'_> {
         let type_of_old = signature(self.old);
         if signature(self.body) != type_of_old || signature(wrapper) != type_of_old {
             return Some(format!(
-                "`{old}` or `{new}` has another type than `{old}` had"
+                "`{old}` or `{new}` has another type than `{old}` had before"
             ));
         }
         let Some(call) = self.only_call(item, wrapper) else {
@@ -199,10 +199,10 @@ impl Split<'_> {
             return Some(format!("`{old}` locks another object than `{new}` uses"));
         }
         if !hands_on(wrapper, call) {
-            return Some(format!("`{old}` does not hand its arguments on to `{new}`"));
+            return Some(format!("`{old}` does not pass its arguments on to `{new}`"));
         }
         (!wrapper.ret.is_void() && !gives_back(wrapper, call))
-            .then(|| format!("`{old}` does not return what `{new}` gives"))
+            .then(|| format!("`{old}` does not return the result of `{new}`"))
     }
 
     /// Whether the section is on the objects that the body is about: the first parameter of a method,

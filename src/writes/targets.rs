@@ -6,7 +6,8 @@ use rustc_hash::FxHashSet;
 
 use super::value::Value;
 use crate::ast::{
-    ExprId, ExprKind, Function, Init, InitList, Name, StructDef, Tree, Type, TypeKind, UnaryOp,
+    ExprId, ExprKind, Function, Init, InitList, Name, Storage, StructDef, Tree, Type, TypeKind,
+    UnaryOp,
 };
 use crate::program::Types;
 use crate::roles::Role;
@@ -95,29 +96,65 @@ pub(super) const DESTROYING: [&str; 3] = [
     "PyCObject_FromVoidPtrAndDesc",
 ];
 
-/// The functions of which every mention is a call of it, or an argument of a call.
+/// The functions of which every mention is a call of it, an argument of a call, or an entry of a
+/// table that only the package looks into.
 fn only_arguments<'a>(cx: &PackageCx<'a>) -> FxHashSet<&'a str> {
     let mut found: FxHashSet<&str> = cx.program.functions().map(|(_, f)| &*f.name).collect();
-    let functions = cx.program.functions().map(|(_, function)| &function.tree);
-    let declarations = cx.program.declarations().map(|(_, it)| &it.tree);
-    for tree in functions.chain(declarations) {
-        let mut passed: FxHashSet<ExprId> = FxHashSet::default();
-        for expr in &tree.exprs {
-            if let ExprKind::Call { callee, args } = &expr.kind {
-                passed.insert(*callee);
-                passed.extend(
-                    args.iter()
-                        .flat_map(|&arg| [arg, without_address(tree, arg)]),
-                );
-            }
+    let mut handed = FxHashSet::default();
+    for (_, function) in cx.program.functions() {
+        for name in unpassed(&function.tree) {
+            found.remove(name);
         }
-        for at in tree.expr_ids().filter(|at| !passed.contains(at)) {
-            if let ExprKind::Name(Name::Global(name)) = &tree.expr(at).kind {
-                found.remove(&**name);
+        handed.extend(whole(&function.tree));
+    }
+    for (_, declaration) in cx.program.declarations() {
+        let mut names = declaration.declarators.iter();
+        let is_private = declaration.storage == Storage::Static
+            && names.all(|it| !handed.contains(it.name.as_str()));
+        if !is_private {
+            for name in unpassed(&declaration.tree) {
+                found.remove(name);
             }
         }
     }
     found
+}
+
+/// The names that stand elsewhere than as callee or argument of a call.
+fn unpassed(tree: &Tree) -> impl Iterator<Item = &str> {
+    let mut passed: FxHashSet<ExprId> = FxHashSet::default();
+    for expr in &tree.exprs {
+        if let ExprKind::Call { callee, args } = &expr.kind {
+            passed.insert(*callee);
+            passed.extend(
+                args.iter()
+                    .flat_map(|&arg| [arg, without_address(tree, arg)]),
+            );
+        }
+    }
+    let others = tree.expr_ids().filter(move |at| !passed.contains(at));
+    others.filter_map(|at| global(tree, at))
+}
+
+/// The variables that are used as a whole, and not just by their parts: `lib_register(&table)`.
+fn whole(tree: &Tree) -> impl Iterator<Item = &str> {
+    let mut parts: FxHashSet<ExprId> = FxHashSet::default();
+    for expr in &tree.exprs {
+        match expr.kind {
+            ExprKind::Member { base, .. } | ExprKind::Index { base, .. } => parts.insert(base),
+            ExprKind::SizeOfExpr(operand) => parts.insert(operand),
+            _ => false,
+        };
+    }
+    let others = tree.expr_ids().filter(move |at| !parts.contains(at));
+    others.filter_map(|at| global(tree, at))
+}
+
+fn global(tree: &Tree, at: ExprId) -> Option<&str> {
+    match &tree.expr(at).kind {
+        ExprKind::Name(Name::Global(name)) => Some(name),
+        _ => None,
+    }
 }
 
 /// `compare` of `(int (*)(const void *))&compare`.

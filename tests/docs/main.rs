@@ -86,6 +86,9 @@ fn every_rule_has_its_page() {
     assert_eq!(found, wanted);
 }
 
+/// A page of a rule has at most so many words; what is more stands in `docs/topics`.
+const WORDS: usize = 300;
+
 /// The headings of a rule's page in their order, and whether each page has it.
 const HEADINGS: &[(&str, bool)] = &[
     ("## What it does", true),
@@ -99,9 +102,11 @@ const HEADINGS: &[(&str, bool)] = &[
 ];
 
 #[test]
-fn all_pages_have_the_same_headings() {
+fn all_pages_have_the_same_headings_and_are_short() {
     for rule in ALL {
         let page = rule.page();
+        let words = ungil(&["explain", rule.code]).split_whitespace().count();
+        assert!(words <= WORDS, "{}: {words} words", rule.code);
         let found: Vec<&str> = page
             .lines()
             .filter(|line| line.starts_with("## "))
@@ -223,7 +228,7 @@ fn links_lead_somewhere() {
     let mut pages = ["README.md", "CONTRIBUTING.md"]
         .map(|name| root().join(name))
         .to_vec();
-    for folder in ["docs", "docs/rules"] {
+    for folder in ["docs", "docs/rules", "docs/topics"] {
         let entries = fs::read_dir(root().join(folder)).unwrap();
         pages.extend(entries.map(|entry| entry.unwrap().path()));
     }

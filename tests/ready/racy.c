@@ -668,7 +668,7 @@ static PyObject *f(PyObject *self, PyObject *o)
 static long a[4];
 static PyObject *f(PyObject *self, PyObject *o) { long *p = a; 1[p] = 3; Py_RETURN_NONE; }
 
-/*** what runs when a local goes: 1 function that was not understood */
+/*** what runs when a local goes: 1 function that was not analysed */
 static long n;
 static void done(long *x) { n += *x; }
 static PyObject *f(PyObject *self, PyObject *o)

@@ -15,12 +15,12 @@ fn an_alternative_is_shown_accepted_kept_and_written() {
     let mut terminal = Terminal::new(&repository, 120);
     let contents = terminal.shows("y accept");
     assert!(
-        contents.contains("2: say that module `one` needs"),
+        contents.contains("2: declare that module `one` needs"),
         "{contents}"
     );
     terminal.types("\t");
     let contents = terminal.shows("Py_MOD_GIL_USED");
-    assert!(contents.contains("safe: same behaviour"), "{contents}");
+    assert!(contents.contains("safe: with the GIL"), "{contents}");
     // Wider keys mean the fix itself, which is not what the person looks at.
     terminal.types("a");
     terminal.shows("y accepts the alternative that is shown");

@@ -72,8 +72,8 @@ fn what_several_fixes_rest_on_is_one_question() {
     let repository = buffers();
     let wanted = [(ONE, 1), (TWO, 1), (KNOWN, 2)].map(|(key, on)| (key.to_owned(), on));
     assert_eq!(asked(&repository), wanted);
-    let told = "2 fixes rest on this: the compiler knows `_Thread_local` of C11";
-    let how = format!("if so, `ungil review --confirm '{KNOWN}'` settles it\n");
+    let told = "2 fixes rest on this: the compiler supports `_Thread_local` of C11";
+    let how = format!("if it is true, run `ungil review --confirm '{KNOWN}'`\n");
     let list = repository.ungil(&["review", "--list"], "");
     let text = String::from_utf8_lossy(&list.stdout);
     assert!(text.contains(&format!("{told}\n  {how}")), "{text}");
@@ -90,7 +90,7 @@ fn one_answer_settles_all_that_rest_on_it() {
     let ids = repository.ids();
     // One of two conditions: nothing is safe yet.
     let text = confirm(&repository, KNOWN);
-    let kept = "kept in pyproject.toml; 0 of 2 fixes that rest on it ask for nothing more\n";
+    let kept = "kept in pyproject.toml; 0 of 2 fixes that rest on it need no other answer\n";
     assert!(text.contains(kept), "{text}");
     assert_eq!(levels(&repository), ["review", "review"]);
     // A buffer of the same name in another function is another one.
@@ -115,7 +115,7 @@ fn a_fix_by_the_word_of_the_project_says_so() {
     confirm(&repository, KNOWN);
     confirm(&repository, ONE);
     let word =
-        "By your word in pyproject.toml: the compiler knows `_Thread_local` of C11 (2 fixes)";
+        "By your word in pyproject.toml: the compiler supports `_Thread_local` of C11 (2 fixes)";
     let check = repository.ungil(&["check"], "");
     let text = String::from_utf8_lossy(&check.stdout);
     let note = "by your word in the configuration: no pointer into `text`";
@@ -165,7 +165,7 @@ fn what_no_fix_asks_is_refused_and_reported() {
     fs::write(&path, before.clone() + word).unwrap();
     let check = repository.ungil(&["check"], "");
     let unused =
-        "pyproject.toml: no fix asks any more for what `confirmed.stays-in-thread` says of ";
+        "pyproject.toml: no fix asks any more whether `confirmed.stays-in-thread` is true of ";
     assert!(
         said(&check).contains(&format!("{unused}`m.c:text`")),
         "{}",
@@ -201,7 +201,7 @@ fn a_key_confirms_it_for_all() {
     terminal.types("cy");
     terminal.shows("safe by your word");
     terminal.types("c");
-    terminal.shows("this fix asks for nothing");
+    terminal.shows("this fix has nothing to confirm");
     terminal.types("Q");
     assert_eq!(terminal.ends().0, 1);
     // The same, line by line.
@@ -209,7 +209,9 @@ fn a_key_confirms_it_for_all() {
     let ran = repository.ungil(&["review", "--plain"], "c\ny\nc\nn\nc\ny\nQ\n");
     let text = String::from_utf8_lossy(&ran.stdout);
     assert!(
-        text.contains("by your word: the compiler knows `_Thread_local` of C11 (pyproject.toml)"),
+        text.contains(
+            "by your word: the compiler supports `_Thread_local` of C11 (pyproject.toml)"
+        ),
         "{text}"
     );
     let pyproject = fs::read_to_string(repository.path().join("pyproject.toml")).unwrap();

@@ -44,7 +44,7 @@ fn a_result_that_does_not_parse_is_shown_and_edited_again() {
         3,
         "{shown}"
     );
-    assert!(shown.contains("the edit is discarded"), "{shown}");
+    assert!(shown.contains("the edit was discarded"), "{shown}");
     let answer = repository.json(&["--list"]);
     assert_eq!(answer["fixes"][0]["decision"], "edited");
     // What was not answered is not decided.
@@ -60,7 +60,7 @@ fn an_edit_that_cures_nothing_is_told() {
     let editor = "sed -i 's|PyUnstable_Module_SetGIL.*|; /* later */|'";
     let output = repository.ungil_with(editor, &["review", "--plain"], "e\nd\n");
     let shown = String::from_utf8_lossy(&output.stdout);
-    let doubt = "UG202 still says: module `one` does not say that it runs without the GIL";
+    let doubt = "UG202 still says: module `one` does not declare that it runs without the GIL";
     assert!(shown.contains(doubt), "{shown}");
     let silenced =
         "sed -i 's|PyUnstable_Module_SetGIL.*|;|;s|^PyInit_.*|& /* ungil: ignore[UG202] */|'";
@@ -76,8 +76,8 @@ fn an_empty_text_rejects_and_an_editor_that_fails_decides_nothing() {
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert_eq!(repository.json(&["--list"])["rejected"], 1);
     for (editor, message) in [
-        ("false", "nothing is edited: `false` ended with"),
-        ("true", "nothing is edited; y takes the fix"),
+        ("false", "nothing was edited: `false` ended with"),
+        ("true", "nothing was edited; y accepts the fix"),
     ] {
         let output = repository.ungil_with(editor, &["review", "--plain"], "e\n");
         let shown = String::from_utf8_lossy(&output.stdout);

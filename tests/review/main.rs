@@ -289,7 +289,7 @@ fn findings_with_the_same_changes_are_one_fix_and_a_write_says_what_remains() {
     let options = ["--min-python", "3.9", "--compat", "header"];
     let command = [&["review", "--accept", id, "--write"][..], &options].concat();
     let said = said(&repository.ungil(&command, ""));
-    assert!(said.contains("`pyapi_compat.h` is new"), "{said}");
+    assert!(said.contains("New file: `pyapi_compat.h`"), "{said}");
     assert!(said.contains("commit it"), "{said}");
     assert!(said.contains("1 finding remains: 1 with a"), "{said}");
     repository.ungil(&["undo"], "");

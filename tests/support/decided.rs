@@ -43,8 +43,8 @@ pub(crate) fn all(text: &str) -> String {
 /// function had no exit in that state.
 pub(crate) fn asks_for_state_only(all: &str) -> bool {
     let is_state = |line: &str| {
-        let stays = "may stay where the function leaves here: it had no way out in that state";
-        let ready = "is right where the function leaves here: it has no such way out in that state";
+        let stays = "may remain at the new exit: the function had no exit in that state";
+        let ready = "is correct at the new exit: the function had no such exit in that state";
         let said = line.strip_suffix(stays);
         let said = said.or_else(|| line.strip_suffix(ready));
         said.is_some_and(|said| said.starts_with("review ") && !said.contains("; "))

@@ -20,36 +20,16 @@ const NAMES: &[&str] = &[
 declare_rule! {
     /// ## What it does
     /// Replaces the lookup with `PyDict_GetItemRef` or `PyDict_GetItemStringRef`, and releases the value on
-    /// every path after its last use. If the code only asks whether a key is there, `PyDict_Contains` answers
-    /// that without a reference. A lookup of that kind that cannot be written so stays as it is, and so does
-    /// one whose result is only compared with another pointer: nothing reads the object.
+    /// every path after its last use. If the code only asks whether a key is present, the fix calls
+    /// `PyDict_Contains`.
     ///
-    /// `PyDict_GetItem` and `PyDict_GetItemString` swallow errors of the lookup; since Python 3.13 they report
-    /// them. With the fix, the function leaves with such an error by its own failure exit, after the same
-    /// releases. In three cases the error is reported by `PyErr_WriteUnraisable(NULL)` instead, and the
-    /// function goes on as before: no exit fits; the function has already changed something and had no exit
-    /// in that state; or `--errors preserve` is set. Errors that the old function left set stay set.
-    ///
-    /// If the result goes straight to a field, and a `Py_INCREF` of the field follows, the field gets the
-    /// strong reference from the lookup. A static variable, or a field of one, may be set by lookups of one
-    /// function only, and never counted. The fix then makes it own its value with `Py_XSETREF`: the value
-    /// lives until the next one is set.
-    ///
-    /// Two kinds of lookup stay borrowed, because nothing can remove the value:
-    ///
-    /// - The dict is in a field, is made with its object, is never handed out, and only gets keys that were
-    ///   not there. They come from `PyDict_SetDefault`, or are added after a lookup found nothing, with a
-    ///   lock of the object held since that lookup.
-    /// - The dict belongs to the thread (`PyThreadState_GetDict`), and the value is kept only in the function
-    ///   and in those that it returns to.
-    ///
-    /// If a macro leaves the function while the reference is held (`CHECK(f(x))`), one or two uses of it are
-    /// written out, with the release. If there are more, or the macro has several definitions, the rest of
-    /// the function becomes a helper, and the function holds the reference while it calls the helper.
+    /// `PyDict_GetItem` and `PyDict_GetItemString` swallow errors of the lookup. The fix reports them: the
+    /// function leaves by its own failure exit, after the same releases. If no exit fits, or with
+    /// `--errors preserve`, the error goes to `PyErr_WriteUnraisable(NULL)` and the function continues.
     ///
     /// ## Why
-    /// Another thread can replace or remove the value between the call and its use. The dict was then its
-    /// last owner, and the pointer dangles.
+    /// Another thread can replace or remove the value between the call and its use. If the dict held the
+    /// last reference, the pointer dangles.
     ///
     /// ## Example
     /// Before:
@@ -57,8 +37,6 @@ declare_rule! {
     ///     value = PyDict_GetItem(dict, key);
     ///     if (value != NULL)
     ///         n = PyLong_AsLong(value);
-    ///     if (n == -1 && PyErr_Occurred())
-    ///         return NULL;
     ///
     /// After:
     ///
@@ -69,34 +47,22 @@ declare_rule! {
     ///         n = PyLong_AsLong(value);
     ///         Py_DECREF(value);
     ///     }
-    ///     if (n == -1 && PyErr_Occurred())
-    ///         return NULL;
     ///
     /// ## Confidence
-    /// Safe. An error that is now raised is a change of behaviour, which each run mentions once. An exception
-    /// may be pending before the lookup: after a failed call, a call whose result is not tested, or
-    /// `PyErr_SetString`, and in a destructor or `bf_releasebuffer`. The new code keeps it, as the old
-    /// function did:
+    /// Safe. Behaviour changes in one way: an error that was swallowed is now raised. Each run says so once.
+    /// If an exception may be pending before the lookup, the new code saves it and restores it afterwards.
     ///
-    ///     exc = PyErr_GetRaisedException();
-    ///     if (PyDict_GetItemRef(dict, key, &value) < 0) {
-    ///         PyErr_WriteUnraisable(NULL);
-    ///     }
-    ///     PyErr_SetRaisedException(exc);
-    ///
-    /// One thing differs: for a key that cannot be hashed, the old function dropped the pending exception;
-    /// now it stays. An argument that is a call of the C API is computed before the exception is saved.
-    ///
-    /// The fix is for review if another call among the arguments may meet the exception, or if the code found
-    /// the key before and does not test the result of this lookup.
+    /// Review if a call among the arguments may see that exception, or if the code found the key before and
+    /// does not test the result of this lookup.
     ///
     /// ## When it declines
     /// - The object is returned or stored without a strong reference: the callers must change.
     /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
-    /// - Only some paths own the reference, or there is no statement at which to release it.
-    /// - The call is made by the body of a macro.
+    /// - Only some paths own the reference, or there is no statement after which to release it.
+    /// - The call is in the body of a macro.
     ///
     /// ## References
+    /// - [Strong references](../topics/strong-references.md): values that stay borrowed, pending exceptions
     /// - <https://docs.python.org/3/c-api/dict.html#c.PyDict_GetItemRef>
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#borrowed-references>
     pub static BORROWED_DICT_ITEM {

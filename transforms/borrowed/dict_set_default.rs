@@ -37,8 +37,8 @@ declare_rule! {
     /// ## When it declines
     /// - The object is returned or stored without a strong reference: the callers must change.
     /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
-    /// - Only some paths own the reference, or there is no statement at which to release it.
-    /// - The call is made by the body of a macro.
+    /// - Only some paths own the reference, or there is no statement after which to release it.
+    /// - The call is in the body of a macro.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/dict.html#c.PyDict_SetDefaultRef>

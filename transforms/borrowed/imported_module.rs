@@ -10,7 +10,8 @@ const NAMES: &[&str] = &["PyImport_AddModule", "PyImport_AddModuleObject"];
 declare_rule! {
     /// ## What it does
     /// Replaces `PyImport_AddModule` with `PyImport_AddModuleRef`, and releases the module after the last use
-    /// of it and of its dict. A call whose result is at most compared with `NULL` stays as it is.
+    /// of it and of its dict. A call stays as it is if the code ignores the result or only compares it with
+    /// `NULL`.
     ///
     /// ## Why
     /// Another thread can remove the module from `sys.modules` between the call and its use.
@@ -39,8 +40,8 @@ declare_rule! {
     /// ## When it declines
     /// - The object is returned or stored without a strong reference: the callers must change.
     /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
-    /// - Only some paths own the reference, or there is no statement at which to release it.
-    /// - The call is made by the body of a macro.
+    /// - Only some paths own the reference, or there is no statement after which to release it.
+    /// - The call is in the body of a macro.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/import.html#c.PyImport_AddModuleRef>

@@ -12,28 +12,16 @@ declare_rule! {
     /// Replaces `PyList_GetItem` with `PyList_GetItemRef`, and releases the reference on every path after
     /// the last use of the item and of every pointer into it.
     ///
-    /// The fix also changes the counting around the lookup:
+    /// The new call fails if another thread shortened the list after the code asked for its size. If nothing
+    /// tests the item, the fix adds an exit, as `unchecked-list-item` (UG106) does. It does the same if the
+    /// function would return a result with the exception set.
     ///
-    /// - It removes a `Py_INCREF` that took the reference.
-    /// - It removes a release after a failed `PyList_SetItem`, which has released the item itself. The title
-    ///   of the fix says so.
-    /// - It adds a release where the code took a reference and lost it on some path, if no other code can hold
-    ///   that reference and another path releases or returns it. The title of the fix says so.
-    /// - A field whose `Py_INCREF` comes right after the lookup gets the reference from the lookup. So does a
-    ///   static variable that is only ever set by lookups.
-    ///
-    /// The new call fails if another thread made the list shorter after the code asked for its size. If
-    /// nothing tests the item, or the function would return a result with the exception set, the fix adds an
-    /// exit as `unchecked-list-item` does: one that the function has, or one made of the same parts. If none
-    /// fits, the fix is for review.
-    ///
-    /// If a macro leaves the function while the reference is held (`CHECK(f(x))`), one or two uses of it are
-    /// written out, with the release. If there are more, or the macro has several definitions, the rest of
-    /// the function becomes a helper, and the function holds the reference while it calls the helper.
+    /// The fix also corrects the reference counting around the lookup: a `Py_INCREF` of the item that is now
+    /// redundant is removed, for example.
     ///
     /// ## Why
-    /// Another thread can replace or remove the item between the call and its use. The list was then its
-    /// last owner, and the pointer dangles.
+    /// Another thread can replace or remove the item between the call and its use. If the list held the last
+    /// reference, the pointer dangles.
     ///
     /// ## Example
     /// Before:
@@ -52,16 +40,19 @@ declare_rule! {
     ///     Py_DECREF(item);
     ///
     /// ## Confidence
-    /// Safe. If the argument is not a list, the error is a `TypeError` instead of a `SystemError`. A slot of
-    /// `PyList_New(n)` that was never filled must not be read.
+    /// Safe. If the argument is not a list, the error is a `TypeError` instead of a `SystemError`. The code
+    /// must not read a slot of `PyList_New(n)` that was never filled.
+    ///
+    /// Review if no exit fits.
     ///
     /// ## When it declines
     /// - The object is returned or stored without a strong reference: the callers must change.
     /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
-    /// - Only some paths own the reference, or there is no statement at which to release it.
-    /// - The call is made by the body of a macro.
+    /// - Only some paths own the reference, or there is no statement after which to release it.
+    /// - The call is in the body of a macro.
     ///
     /// ## References
+    /// - [Strong references](../topics/strong-references.md): what else a fix changes, and how exits are chosen
     /// - <https://docs.python.org/3/c-api/list.html#c.PyList_GetItemRef>
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#borrowed-references>
     pub static BORROWED_LIST_ITEM {

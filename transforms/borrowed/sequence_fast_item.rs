@@ -12,49 +12,27 @@ declare_rule! {
     /// ## What it does
     /// Replaces `PySequence_Fast_GET_ITEM` with `PySequence_GetItem`, and releases the reference on every
     /// path after the last use of the item. If the new call fails, the function leaves as for
-    /// `PyList_GET_ITEM` (UG106), or a critical section holds the list still, as there. If the function cannot
-    /// fail, or keeps the items as long as the sequence, it reads from a tuple, which never changes. A list
-    /// is copied; any other argument gives a tuple or a new list anyway:
+    /// `PyList_GET_ITEM` (UG106).
+    ///
+    /// If the function cannot fail, or uses the pointer of `PySequence_Fast_ITEMS`, it reads from a tuple
+    /// instead, because a tuple never changes:
     ///
     ///     fast = PyList_CheckExact(arg)
     ///         ? PyList_AsTuple(arg)
     ///         : PySequence_Fast(arg, "not a sequence");
     ///
-    /// If Python code may run between two reads of a loop up to the size, there is no copy: the loop ends
-    /// where the list ends, as for `PyList_GET_ITEM`.
-    ///
-    /// The copy also serves for `PySequence_Fast_ITEMS`, whose pointer dangles once the list is resized. The
-    /// code may only read through the pointer, and not after it has released the sequence. If Python code may
-    /// run between two reads, the pointer is removed, and `items[i]` becomes `PySequence_GetItem(fast, i)`.
-    ///
-    /// If `PySequence_GetItem` may behave differently from the macro, the fix writes out what the macro does:
-    ///
-    ///     item = PyList_Check(seq)
-    ///         ? PyList_GetItemRef(seq, i)
-    ///         : Py_NewRef(PyTuple_GET_ITEM(seq, i));
-    ///
-    /// There are three such cases: an exception may be pending, for which `PySequence_GetItem` aborts in a
-    /// debug build of Python; the function did not make the sequence by `PySequence_Fast`, so it may be a
-    /// subclass of list that gives other items; or `PySequence_GetItem` is a macro of the project.
-    ///
     /// ## Why
-    /// `PySequence_Fast` gives a list back as it is, not a copy: another thread can change it meanwhile.
+    /// `PySequence_Fast` returns a list as it is, not a copy. Another thread can change that list at any time.
     ///
     /// ## Example
     /// Before:
     ///
-    ///     PyObject *fast = PySequence_Fast(arg, "not a sequence");
-    ///     if (fast == NULL)
-    ///         return -1;
     ///     item = PySequence_Fast_GET_ITEM(fast, 0);
     ///     n = PyObject_Size(item);
     ///     Py_DECREF(fast);
     ///
     /// After:
     ///
-    ///     PyObject *fast = PySequence_Fast(arg, "not a sequence");
-    ///     if (fast == NULL)
-    ///         return -1;
     ///     item = PySequence_GetItem(fast, 0);
     ///     if (item == NULL) {
     ///         Py_DECREF(fast);
@@ -65,28 +43,23 @@ declare_rule! {
     ///     Py_DECREF(fast);
     ///
     /// ## Confidence
-    /// Safe. If the list got shorter, the macro read past the end of the list; the new code raises
+    /// Safe. If another thread shortened the list, the macro read past its end. The new code raises
     /// `IndexError` there.
     ///
-    /// Review if the sequence does not come from `PySequence_Fast` in the same function: a subclass of list
-    /// may give other items. Review also for a copy of a list that the function, or Python code that may run,
-    /// may change before the last item is read: the copy does not show an item that is replaced. Functions of
-    /// the package are followed. Code that runs when other objects are released (`__del__`, also in a garbage
-    /// collection) is assumed not to change the list.
+    /// Review if the sequence does not come from `PySequence_Fast` in the same function, or if this thread
+    /// may change the list while the copy is in use.
     ///
     /// ## When it declines
-    /// - No exit fits, and no copy is possible: the function does not make the sequence by `PySequence_Fast` of
-    ///   a variable, or it changes or keeps the sequence.
+    /// - No exit fits, and no copy is possible: the function gets the sequence from its caller, changes it, or
+    ///   keeps it.
     /// - The object is returned or stored without a strong reference, and outlives the sequence.
-    /// - The call is made by the body of a macro, or in the middle of a condition.
-    /// - The pointer of `PySequence_Fast_ITEMS`, or an item read through it, leaves the function, or is used
-    ///   after the sequence is released. Or no copy is possible, and the items are read otherwise than by
-    ///   `items[i]` and `*(items + i)`.
-    /// - The function asked for the size of the list before, and uses it for more than to see whether the list
-    ///   is empty: a copy may have fewer items. If it does not ask the copy for its size either, the fix is
-    ///   for review.
+    /// - The call is in the body of a macro, or in the middle of a condition.
+    /// - The pointer of `PySequence_Fast_ITEMS`, or an item read through it, leaves the function or is used
+    ///   after the sequence is released.
+    /// - The function uses an earlier size of the list: a copy may have fewer items.
     ///
     /// ## References
+    /// - [Strong references](../topics/strong-references.md): copies of a sequence
     /// - <https://docs.python.org/3/c-api/sequence.html#c.PySequence_Fast>
     /// - <https://docs.python.org/3/c-api/sequence.html#c.PySequence_GetItem>
     pub static BORROWED_SEQUENCE_FAST_ITEM {

@@ -13,8 +13,8 @@ declare_rule! {
     /// `Py_None` into one for `NULL`, and releases the referent on every path after its last use.
     ///
     /// ## Why
-    /// The referent can be freed by another thread right after the call. The old functions are deprecated
-    /// since 3.13 and gone in 3.15.
+    /// Another thread can release the referent right after the call. The old functions are deprecated since
+    /// Python 3.13 and removed in 3.15.
     ///
     /// ## Example
     /// Before:
@@ -44,7 +44,7 @@ declare_rule! {
     ///
     /// ## Confidence
     /// Safe if the argument is a weak reference. For another object the new function raises `TypeError`
-    /// instead of `SystemError`; if nothing tests for that failure, its `NULL` counts as a dead referent. A
+    /// instead of `SystemError`; if nothing tests for that failure, the code treats its `NULL` as a dead referent. A
     /// referent that is only compared with another pointer is left alone.
     ///
     /// ## When it declines

@@ -33,7 +33,7 @@ declare_rule! {
     /// Finds settings of cibuildwheel, in `pyproject.toml` and in the workflows of GitHub Actions,
     /// under which no wheel for free-threaded Python is built:
     ///
-    /// - a pinned version before 2.18.1, which knows none;
+    /// - a pinned version before 2.18.1, which cannot build them;
     /// - `free-threaded-support`, which 3.0 removed;
     /// - the group `cpython-freethreading` of `enable`, which 2.22 to 3.0 need and 4.0 rejects;
     /// - `build` without, or `skip` with, a pattern for `cp314t`;
@@ -41,7 +41,7 @@ declare_rule! {
     ///   `manylinux_2_24`.
     ///
     /// ## Why
-    /// Users of free-threaded Python get no wheel, or the next cibuildwheel stops with an error.
+    /// Users of free-threaded Python get no wheel, or a newer cibuildwheel stops with an error.
     ///
     /// ## Example
     /// Before:
@@ -57,8 +57,8 @@ declare_rule! {
     ///
     /// ## Confidence
     /// Review for the removal of an option: if no workflow pins the version of cibuildwheel, you must
-    /// confirm that it is 3.1 or later. The other findings have no fix: which wheels are published is
-    /// for the maintainers to say.
+    /// confirm that it is 3.1 or later. The other findings have no fix: the maintainers decide which
+    /// wheels they publish.
     ///
     /// ## References
     /// - <https://cibuildwheel.pypa.io/en/stable/options/#enable>
@@ -85,12 +85,12 @@ impl Asked {
     /// Why this version builds no wheels for free-threaded Python, if it does not.
     fn lacks(&self, version: Version) -> Option<&'static str> {
         if version < WITH_OPTION {
-            return Some("this version of cibuildwheel knows no free-threaded Python");
+            return Some("this version of cibuildwheel does not support free-threaded Python");
         }
         let asks = self.group && version >= WITH_GROUP || self.option && version < WITHOUT_OPTION;
         let is_asked_for = version < BY_DEFAULT && !asks;
         is_asked_for
-            .then_some("this version of cibuildwheel builds for free-threaded Python if asked")
+            .then_some("this version of cibuildwheel builds for free-threaded Python only if asked")
     }
 }
 
@@ -162,22 +162,23 @@ fn in_toml(file: &BuildFile<'_>, toml: &Toml, pins: &[Version]) -> Vec<Finding> 
 }
 
 fn old_group(file: &BuildFile<'_>, at: Range<usize>) -> Finding {
-    let message = "cibuildwheel 4.0 refuses the group `cpython-freethreading`";
-    let advice = "take it away with cibuildwheel 3.1 or later, which builds `cp314t` without it";
+    let message = "cibuildwheel 4.0 rejects the group `cpython-freethreading`";
+    let advice = "use cibuildwheel 3.1 or later, which builds `cp314t` without this group, and \
+                  remove it";
     manual(file, at, message, advice)
 }
 
 /// The line of the option goes.
 fn old_option(file: &BuildFile<'_>, at: Range<usize>, pins: &[Version]) -> Finding {
-    let mut fix = Fix::safe("take the option away");
+    let mut fix = Fix::safe("remove the option");
     let lines = file.source.lines().whole_lines(file.span(at.clone()));
     fix.replace(file.id, lines, "");
     if pins.is_empty() || pins.iter().any(|pin| *pin < BY_DEFAULT) {
         fix.assume("wheels are built with cibuildwheel 3.1 or later");
     } else {
-        fix.assume("no wheel for free-threaded Python 3.13 is wanted");
+        fix.assume("no wheel for free-threaded Python 3.13 is needed");
     }
-    let message = "cibuildwheel 3.0 has no option `free-threaded-support` any more";
+    let message = "cibuildwheel 3.0 removed the option `free-threaded-support`";
     finding(&CIBUILDWHEEL_OPTIONS, file, at, message, Outcome::Fix(fix))
 }
 
@@ -186,7 +187,7 @@ fn in_workflow(file: &BuildFile<'_>, asked: &Asked) -> Vec<Finding> {
     let pinned = pins(file).into_iter();
     let pinned: Vec<Version> = pinned
         .map(|(pin, at)| {
-            let advice = "take cibuildwheel 3.1 or later, which builds `cp314t` unasked";
+            let advice = "use cibuildwheel 3.1 or later, which builds `cp314t` by default";
             let message = asked.lacks(pin);
             found.extend(message.map(|message| manual(file, at, message, advice)));
             pin
@@ -205,8 +206,9 @@ fn in_workflow(file: &BuildFile<'_>, asked: &Asked) -> Vec<Finding> {
             "CIBW_FREE_THREADED_SUPPORT" if !all_before(WITHOUT_OPTION) => found.push(manual(
                 file,
                 at,
-                "cibuildwheel 3.0 has no `CIBW_FREE_THREADED_SUPPORT` any more",
-                "take it away with cibuildwheel 3.1 or later, which builds `cp314t` without it",
+                "cibuildwheel 3.0 removed `CIBW_FREE_THREADED_SUPPORT`",
+                "use cibuildwheel 3.1 or later, which builds `cp314t` without this variable, and \
+                 remove it",
             )),
             "CIBW_ENABLE"
                 if value.contains("cpython-freethreading") && !all_before(WITHOUT_GROUP) =>
@@ -258,8 +260,8 @@ fn without_builds(file: &BuildFile<'_>, at: Range<usize>, patterns: &[String]) -
         let tag = pattern.split('-').next().unwrap_or_default();
         tag.ends_with(['*', 't', '}'])
     };
-    let message = "none of these patterns is for free-threaded Python";
-    let advice = "add `cp314t-*`, which cibuildwheel builds from 3.1";
+    let message = "none of these patterns matches free-threaded Python";
+    let advice = "add `cp314t-*`, which cibuildwheel supports since 3.1";
     let is_lost = !patterns.is_empty() && !patterns.iter().any(fits);
     is_lost.then(|| manual(file, at, message, advice))
 }
@@ -270,15 +272,15 @@ fn with_skips(file: &BuildFile<'_>, at: Range<usize>, patterns: &[String]) -> Op
         let python = tag.trim_end_matches('t').trim_start_matches("cp");
         tag.ends_with('t') && matches!(python, "*" | "3*" | "3?" | "31*" | "31?" | "314" | "3??")
     };
-    let message = "wheels for free-threaded Python are left out";
-    let advice = "take the pattern away once the package is ported";
+    let message = "wheels for free-threaded Python are skipped";
+    let advice = "remove the pattern when the package is ported";
     let skips = patterns.iter().any(is_wide);
     skips.then(|| manual(file, at, message, advice))
 }
 
 fn old_image(file: &BuildFile<'_>, at: Range<usize>, image: &str) -> Option<Finding> {
-    let message = format!("the image `{image}` has no Python 3.13");
-    let advice = "take `manylinux2014`, `manylinux_2_28` or a later one for free-threaded Python";
+    let message = format!("the image `{image}` does not contain Python 3.13");
+    let advice = "use `manylinux2014`, `manylinux_2_28` or a later image for free-threaded Python";
     OLD_IMAGES
         .contains(&image)
         .then(|| manual(file, at, &message, advice))

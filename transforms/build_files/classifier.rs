@@ -20,7 +20,7 @@ declare_rule! {
     /// GIL.
     ///
     /// ## Why
-    /// Users and the tables of ported packages look at the classifier. `2 - Beta`, `3 - Stable`
+    /// Users look at the classifier, and so do the lists of ported packages. `2 - Beta`, `3 - Stable`
     /// and `4 - Resilient` promise more, step by step.
     ///
     /// ## Example
@@ -32,7 +32,7 @@ declare_rule! {
     ///     ]
     ///
     /// ## Confidence
-    /// Review: what is promised is for the maintainers to say. Written only with `--build-files`.
+    /// Review: the maintainers decide what they promise. Written only with `--build-files`.
     ///
     /// ## References
     /// - <https://pypi.org/classifiers/>
@@ -72,10 +72,10 @@ fn check(cx: &BuildCx<'_>, findings: &mut Vec<Finding>) {
 
 fn missing(file: &BuildFile<'_>, behind: Range<usize>) -> Finding {
     let mut fix = Fix::safe(format!("add the classifier `{FIRST}`"));
-    fix.assume("the package may be used with free-threaded Python, if only to try it");
+    fix.assume("the package may be used with free-threaded Python, at least for testing");
     let (at, text) = entry(file.source.bytes(), &behind);
     fix.insert(file.id, file.span(at..at).start(), text);
-    let message = "the classifiers do not say how far free-threaded Python is supported";
+    let message = "the classifiers do not say how well free-threaded Python is supported";
     finding(
         &MISSING_CLASSIFIER,
         file,

@@ -14,10 +14,10 @@ declare_rule! {
     /// requirements of `pyproject.toml` that keep setuptools below 75.7 or Meson below 1.5.
     ///
     /// ## Why
-    /// The macro says which of the two builds the headers describe. Defined for a build with the
-    /// GIL, it gives every object another layout: the module crashes. On Windows one `pyconfig.h`
-    /// serves both builds and does not define it; setuptools from 75.7 and Meson from 1.5 do so
-    /// for free-threaded Python, older ones compile for a Python with the GIL.
+    /// The macro says which of the two builds the headers describe. If it is defined for a build with the
+    /// GIL, every object has the wrong layout, and the module crashes. On Windows, one `pyconfig.h` serves
+    /// both builds and does not define the macro. setuptools 75.7 and Meson 1.5 define it for free-threaded
+    /// Python; older versions compile for a Python with the GIL.
     ///
     /// ## Example
     /// ```python
@@ -78,8 +78,8 @@ fn in_python<'f>(
     };
     let found = python.nodes().filter(defines).filter(is_free);
     found.map(|node| {
-        let message = "`Py_GIL_DISABLED` is defined on Pythons with the GIL too";
-        let advice = "leave it to setuptools 75.7 or later, or define it only where \
+        let message = "`Py_GIL_DISABLED` is also defined for Pythons with the GIL";
+        let advice = "let setuptools 75.7 or later define it, or define it only if \
                       `sysconfig.get_config_var(\"Py_GIL_DISABLED\")` is true";
         let outcome = Outcome::Manual(advice.to_owned());
         finding(
@@ -97,7 +97,8 @@ fn in_toml(file: &BuildFile<'_>, toml: &Toml) -> Vec<Finding> {
     let old = requirements.filter_map(|(text, at)| Some((too_old(text)?, at)));
     old.map(|((tool, first), at)| {
         let message = format!(
-            "{tool} before {first} compiles for Pythons with the GIL on Windows, whatever runs it"
+            "{tool} before {first} compiles for Pythons with the GIL on Windows, even when a \
+             free-threaded Python runs it"
         );
         let advice = format!("allow {tool} {first} or later");
         let outcome = Outcome::Manual(advice);

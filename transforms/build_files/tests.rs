@@ -124,8 +124,8 @@ from setuptools import Extension, setup
 
 setup(ext_modules=[Extension('m', ['m.c'], py_limited_api=True)])
 "), @"
-    3: UG801 `py_limited_api=True` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-      safe: ask for the limited API only on builds with the GIL
+    3: UG801 `py_limited_api=True` this requests the limited API, which free-threaded Python 3.13 and 3.14 reject
+      safe: request the limited API only on builds with the GIL
     @@ -1,3 +1,4 @@
     +import sysconfig
      from setuptools import Extension, setup
@@ -157,8 +157,8 @@ setup(
     options={\"bdist_wheel\": {\"py_limited_api\": \"cp39\"}},
 )
 "), @r#"
-    6: UG801 `"Py_LIMITED_API"` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-      safe: ask for the limited API only on builds with the GIL
+    6: UG801 `"Py_LIMITED_API"` this requests the limited API, which free-threaded Python 3.13 and 3.14 reject
+      safe: request the limited API only on builds with the GIL
     @@ -2,2 +2,3 @@ import os
      import sys
     +import sysconfig
@@ -197,8 +197,8 @@ if abi3:
     macros.append((\"Py_LIMITED_API\", \"0x03090000\"))
 ext = Extension(\"m\", [\"m.c\"], define_macros=macros, py_limited_api=abi3)
 "), @r#"
-    10: UG801 `"Py_LIMITED_API"` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-      safe: ask for the limited API only on builds with the GIL
+    10: UG801 `"Py_LIMITED_API"` this requests the limited API, which free-threaded Python 3.13 and 3.14 reject
+      safe: request the limited API only on builds with the GIL
     @@ -6,2 +6,3 @@ abi3 = (
          and sys.version_info >= (3, 9)
     +    and not sysconfig.get_config_var("Py_GIL_DISABLED")
@@ -214,8 +214,8 @@ cflags = []
 if debug:
     cflags += [\"-Wp,-DPy_LIMITED_API=0x03060000\"]
 "), @r#"
-    4: UG801 `"-Wp,-DPy_LIMITED_API=0x03060000"` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-      safe: ask for the limited API only on builds with the GIL
+    4: UG801 `"-Wp,-DPy_LIMITED_API=0x03060000"` this requests the limited API, which free-threaded Python 3.13 and 3.14 reject
+      safe: request the limited API only on builds with the GIL
     @@ -3,2 +3,3 @@ cflags = []
      if debug:
     -    cflags += ["-Wp,-DPy_LIMITED_API=0x03060000"]
@@ -228,8 +228,8 @@ if new:
     macros.append((\"Py_LIMITED_API\",
                    \"0x03060000\"))
 "), @r#"
-    3: UG801 `"Py_LIMITED_API"` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-      safe: ask for the limited API only on builds with the GIL
+    3: UG801 `"Py_LIMITED_API"` this requests the limited API, which free-threaded Python 3.13 and 3.14 reject
+      safe: request the limited API only on builds with the GIL
     @@ -2,3 +2,4 @@ import sysconfig
      if new:
     -    macros.append(("Py_LIMITED_API",
@@ -242,8 +242,8 @@ if new:
 import sysconfig
 flags = base + [\"-DPy_LIMITED_API\"]
 "), @r#"
-    2: UG801 `"-DPy_LIMITED_API"` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-      safe: ask for the limited API only on builds with the GIL
+    2: UG801 `"-DPy_LIMITED_API"` this requests the limited API, which free-threaded Python 3.13 and 3.14 reject
+      safe: request the limited API only on builds with the GIL
     @@ -1,2 +1,2 @@
      import sysconfig
     -flags = base + ["-DPy_LIMITED_API"]
@@ -277,21 +277,21 @@ def make(limited):
     return Extension(\"a\", [\"a.c\"], py_limited_api=limited)
 b = Extension(\"b\", [\"b.c\"], py_limited_api=True)
 "), @r#"
-    3: UG801 `py_limited_api=limited` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-      manual: the variable in line 3 cannot be changed safely; ask for it only where `sysconfig.get_config_var("Py_GIL_DISABLED")` is not true
+    3: UG801 `py_limited_api=limited` this requests the limited API, which free-threaded Python 3.13 and 3.14 reject
+      manual: the variable in line 3 cannot be changed safely; request it only if `sysconfig.get_config_var("Py_GIL_DISABLED")` is not true
     "#);
     assert_snapshot!(setup("\
 import os
 os.environ[\"CFLAGS\"] = \"-O2 -DPy_LIMITED_API=0x03060000\"
 "), @r#"
-    2: UG801 `"-O2 -DPy_LIMITED_API=0x03060000"` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-      manual: the way it is written here in line 2 cannot be changed safely; ask for it only where `sysconfig.get_config_var("Py_GIL_DISABLED")` is not true
+    2: UG801 `"-O2 -DPy_LIMITED_API=0x03060000"` this requests the limited API, which free-threaded Python 3.13 and 3.14 reject
+      manual: the way it is written here in line 2 cannot be changed safely; request it only if `sysconfig.get_config_var("Py_GIL_DISABLED")` is not true
     "#);
     assert_snapshot!(setup("\
 setup(py_limited_api=True
 "), @"
-    1: UG801 `` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-      manual: this was found as a word only, because line 1 is no Python that can be parsed: look at it
+    1: UG801 `` this requests the limited API, which free-threaded Python 3.13 and 3.14 reject
+      manual: only the name was found here, because line 1 is not valid Python: check it by hand
     ");
 }
 
@@ -304,8 +304,8 @@ from distutils.core import setup
 setup(options={'bdist_wheel': {'py_limited_api': tag or None}})
 ";
     assert_snapshot!(setup(text), @"
-    4: UG801 `'py_limited_api': tag or None` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-      safe: ask for the limited API only on builds with the GIL
+    4: UG801 `'py_limited_api': tag or None` this requests the limited API, which free-threaded Python 3.13 and 3.14 reject
+      safe: request the limited API only on builds with the GIL
     @@ -2,3 +2,4 @@
      from __future__ import print_function
     +import sysconfig
@@ -335,14 +335,14 @@ fn other_build_systems_get_advice() {
         ("CMakeLists.txt", "python_add_library(m MODULE USE_SABI 3.9 m.c)\n"),
         ("a/CMakeLists.txt", "if(NOT Python_FREE_THREADED)\n  set(S USE_SABI 3.9)\nendif()\n"),
     ]), @r#"
-    3: UG801 `py_limited_api` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
+    3: UG801 `py_limited_api` this requests the limited API, which free-threaded Python 3.13 and 3.14 reject
       manual: move it to `options={"bdist_wheel": …}` of `setup.py`, where it can depend on `sysconfig.get_config_var("Py_GIL_DISABLED")`
-    2: UG801 `limited-api` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-      manual: build for free-threaded Python with `-Csetup-args=-Dpython.allow_limited_api=false` and this option off; meson-python 0.21 knows `abi3t` of Python 3.15
-    1: UG801 `limited_api` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
+    2: UG801 `limited-api` this requests the limited API, which free-threaded Python 3.13 and 3.14 reject
+      manual: build for free-threaded Python with `-Csetup-args=-Dpython.allow_limited_api=false` and without this option; meson-python 0.21 supports `abi3t` of Python 3.15
+    1: UG801 `limited_api` this requests the limited API, which free-threaded Python 3.13 and 3.14 reject
       manual: build for free-threaded Python with `-Dpython.allow_limited_api=false`
-    1: UG801 `USE_SABI` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-      manual: leave it out where the interpreter says `sysconfig.get_config_var("Py_GIL_DISABLED")`
+    1: UG801 `USE_SABI` this requests the limited API, which free-threaded Python 3.13 and 3.14 reject
+      manual: leave it out if the interpreter reports `sysconfig.get_config_var("Py_GIL_DISABLED")`
     "#);
 }
 
@@ -358,16 +358,16 @@ skip = [\"*t-*\", \"pp*\"]
 manylinux-x86_64-image = \"manylinux2010\"
 ";
     assert_snapshot!(run(&[("pyproject.toml", pyproject)]), @r#"
-    3: UG802 `free-threaded-support` cibuildwheel 3.0 has no option `free-threaded-support` any more
+    3: UG802 `free-threaded-support` cibuildwheel 3.0 removed the option `free-threaded-support`
       review: wheels are built with cibuildwheel 3.1 or later
-    4: UG802 `"cpython-freethreading"` cibuildwheel 4.0 refuses the group `cpython-freethreading`
-      manual: take it away with cibuildwheel 3.1 or later, which builds `cp314t` without it
-    5: UG802 `build` none of these patterns is for free-threaded Python
-      manual: add `cp314t-*`, which cibuildwheel builds from 3.1
-    6: UG802 `skip` wheels for free-threaded Python are left out
-      manual: take the pattern away once the package is ported
-    7: UG802 `"manylinux2010"` the image `manylinux2010` has no Python 3.13
-      manual: take `manylinux2014`, `manylinux_2_28` or a later one for free-threaded Python
+    4: UG802 `"cpython-freethreading"` cibuildwheel 4.0 rejects the group `cpython-freethreading`
+      manual: use cibuildwheel 3.1 or later, which builds `cp314t` without this group, and remove it
+    5: UG802 `build` none of these patterns matches free-threaded Python
+      manual: add `cp314t-*`, which cibuildwheel supports since 3.1
+    6: UG802 `skip` wheels for free-threaded Python are skipped
+      manual: remove the pattern when the package is ported
+    7: UG802 `"manylinux2010"` the image `manylinux2010` does not contain Python 3.13
+      manual: use `manylinux2014`, `manylinux_2_28` or a later image for free-threaded Python
     @@ -2,3 +2,2 @@
      # keep
     -free-threaded-support = true  # new
@@ -382,17 +382,17 @@ manylinux-x86_64-image = \"manylinux2010\"
         ])
     };
     assert_snapshot!(workflow("2.11.4"), @"
-    2: UG802 `cibuildwheel` this version of cibuildwheel knows no free-threaded Python
-      manual: take cibuildwheel 3.1 or later, which builds `cp314t` unasked
+    2: UG802 `cibuildwheel` this version of cibuildwheel does not support free-threaded Python
+      manual: use cibuildwheel 3.1 or later, which builds `cp314t` by default
     ");
     assert_snapshot!(workflow("2.19.0"), @"
-    2: UG802 `cibuildwheel` this version of cibuildwheel builds for free-threaded Python if asked
-      manual: take cibuildwheel 3.1 or later, which builds `cp314t` unasked
+    2: UG802 `cibuildwheel` this version of cibuildwheel builds for free-threaded Python only if asked
+      manual: use cibuildwheel 3.1 or later, which builds `cp314t` by default
     ");
     assert_snapshot!(workflow("2.22.0"), @"");
     assert_snapshot!(workflow("4.0.0"), @r#"
-    2: UG802 `"cpython-freethreading"` cibuildwheel 4.0 refuses the group `cpython-freethreading`
-      manual: take it away with cibuildwheel 3.1 or later, which builds `cp314t` without it
+    2: UG802 `"cpython-freethreading"` cibuildwheel 4.0 rejects the group `cpython-freethreading`
+      manual: use cibuildwheel 3.1 or later, which builds `cp314t` without this group, and remove it
     "#);
 }
 
@@ -400,14 +400,14 @@ manylinux-x86_64-image = \"manylinux2010\"
 fn workflows_build_for_free_threading_somewhere() {
     let workflow = |builds: &str| run(&[(".github/workflows/w.yml", builds)]);
     assert_snapshot!(workflow("env:\n  CIBW_BUILD: \"cp37-* cp38-*\"\n  # CIBW_BUILD: cp314t-*\n"), @"
-    2: UG802 `CIBW_BUILD` none of these patterns is for free-threaded Python
-      manual: add `cp314t-*`, which cibuildwheel builds from 3.1
+    2: UG802 `CIBW_BUILD` none of these patterns matches free-threaded Python
+      manual: add `cp314t-*`, which cibuildwheel supports since 3.1
     ");
     assert_snapshot!(workflow("env:\n  CIBW_BUILD: cp37-*\nenv:\n  CIBW_BUILD: cp3*\n"), @"");
     assert_snapshot!(workflow("env:\n  CIBW_BUILD: ${{ matrix.build }}\n"), @"");
     assert_snapshot!(workflow("env:\n  CIBW_MANYLINUX_X86_64_IMAGE: manylinux1\n"), @"
-    2: UG802 `CIBW_MANYLINUX_X86_64_IMAGE` the image `manylinux1` has no Python 3.13
-      manual: take `manylinux2014`, `manylinux_2_28` or a later one for free-threaded Python
+    2: UG802 `CIBW_MANYLINUX_X86_64_IMAGE` the image `manylinux1` does not contain Python 3.13
+      manual: use `manylinux2014`, `manylinux_2_28` or a later image for free-threaded Python
     ");
 }
 
@@ -418,14 +418,14 @@ Extension(\"m\", [\"m.c\"], define_macros=[(\"Py_GIL_DISABLED\", \"1\")])
 if sysconfig.get_config_var(\"Py_GIL_DISABLED\"):
     macros.append((\"Py_GIL_DISABLED\", \"1\"))
 "), @r#"
-    1: UG803 `"Py_GIL_DISABLED"` `Py_GIL_DISABLED` is defined on Pythons with the GIL too
-      manual: leave it to setuptools 75.7 or later, or define it only where `sysconfig.get_config_var("Py_GIL_DISABLED")` is true
+    1: UG803 `"Py_GIL_DISABLED"` `Py_GIL_DISABLED` is also defined for Pythons with the GIL
+      manual: let setuptools 75.7 or later define it, or define it only if `sysconfig.get_config_var("Py_GIL_DISABLED")` is true
     "#);
     assert_snapshot!(run(&[("pyproject.toml", "\
 [build-system]
 requires = [\"setuptools>=61,<75\", \"wheel\"]
 ")]), @r#"
-    2: UG803 `"setuptools>=61,<75"` setuptools before 75.7 compiles for Pythons with the GIL on Windows, whatever runs it
+    2: UG803 `"setuptools>=61,<75"` setuptools before 75.7 compiles for Pythons with the GIL on Windows, even when a free-threaded Python runs it
       manual: allow setuptools 75.7 or later
     "#);
 }
@@ -439,13 +439,13 @@ fn binding_generators_have_their_own_switches() {
         ("a.cpp", "#define PYBIND11_MODULE(n, m)\nPYBIND11_MODULE(a, m) { f(m); }\n"),
         ("b.cpp", "PYBIND11_MODULE(b, m, py::mod_gil_not_used()) { }\n"),
     ]), @"
-    2: UG804 `cythonize` modules of Cython turn the GIL on unless they say otherwise
+    2: UG804 `cythonize` modules of Cython turn the GIL on unless they declare otherwise
       manual: set the directive `freethreading_compatible=True` of Cython 3.1 or later, here or in each `.pyx`, once its code is safe
-    1: UG804 `nanobind_add_module` modules of nanobind turn the GIL on unless they say otherwise
+    1: UG804 `nanobind_add_module` modules of nanobind turn the GIL on unless they declare otherwise
       manual: add `FREE_THREADED` (nanobind 2.2 or later) once its code is safe
-    1: UG804 `f2py` modules of f2py turn the GIL on unless they say otherwise
+    1: UG804 `f2py` modules of f2py turn the GIL on unless they declare otherwise
       manual: run f2py of NumPy 2.1 or later with `--freethreading-compatible`, once the Fortran code is safe
-    2: UG804 `PYBIND11_MODULE` modules of pybind11 turn the GIL on unless they say otherwise
+    2: UG804 `PYBIND11_MODULE` modules of pybind11 turn the GIL on unless they declare otherwise
       manual: add the argument `py::mod_gil_not_used()` (pybind11 2.13 or later) once its code is safe
     ");
     assert_snapshot!(setup("\
@@ -463,8 +463,8 @@ classifiers = [
   'Topic :: Software Development'
 ]
 ")]), @"
-    4: UG805 `'Programming Language :: Python :: 3.13'` the classifiers do not say how far free-threaded Python is supported
-      review: the package may be used with free-threaded Python, if only to try it
+    4: UG805 `'Programming Language :: Python :: 3.13'` the classifiers do not say how well free-threaded Python is supported
+      review: the package may be used with free-threaded Python, at least for testing
     @@ -4,2 +4,3 @@ classifiers = [
        'Programming Language :: Python :: 3.13',  # newest
     +  'Programming Language :: Python :: Free Threading :: 1 - Unstable',
@@ -473,8 +473,8 @@ classifiers = [
     assert_snapshot!(setup("\
 setup(classifiers=[\"Topic :: X\", \"Programming Language :: Python\"])
 "), @r#"
-    1: UG805 `"Programming Language :: Python"` the classifiers do not say how far free-threaded Python is supported
-      review: the package may be used with free-threaded Python, if only to try it
+    1: UG805 `"Programming Language :: Python"` the classifiers do not say how well free-threaded Python is supported
+      review: the package may be used with free-threaded Python, at least for testing
     @@ -1 +1 @@
     -setup(classifiers=["Topic :: X", "Programming Language :: Python"])
     +setup(classifiers=["Topic :: X", "Programming Language :: Python", "Programming Language :: Python :: Free Threading :: 1 - Unstable"])
@@ -494,10 +494,10 @@ fn definitions_in_c_are_told_where_nothing_keeps_them_from_a_build_without_the_g
     assert_snapshot!(
         run(&[("own.h", header), ("plain.c", "#define Py_LIMITED_API 3\n"), ("guarded.c", guarded)]),
         @r#"
-        4: UG801 `Py_LIMITED_API` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-          manual: define it under `#ifndef Py_GIL_DISABLED` behind `#include <pyconfig.h>`, or let the build define it where `sysconfig.get_config_var("Py_GIL_DISABLED")` is not true
-        1: UG801 `Py_LIMITED_API` this asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse
-          manual: define it under `#ifndef Py_GIL_DISABLED` behind `#include <pyconfig.h>`, or let the build define it where `sysconfig.get_config_var("Py_GIL_DISABLED")` is not true
+        4: UG801 `Py_LIMITED_API` this requests the limited API, which free-threaded Python 3.13 and 3.14 reject
+          manual: define it under `#ifndef Py_GIL_DISABLED` after `#include <pyconfig.h>`, or let the build define it if `sysconfig.get_config_var("Py_GIL_DISABLED")` is not true
+        1: UG801 `Py_LIMITED_API` this requests the limited API, which free-threaded Python 3.13 and 3.14 reject
+          manual: define it under `#ifndef Py_GIL_DISABLED` after `#include <pyconfig.h>`, or let the build define it if `sysconfig.get_config_var("Py_GIL_DISABLED")` is not true
         "#
     );
     let setup = "from setuptools import setup\nsetup(define=[('FULL_API', None)])\n";

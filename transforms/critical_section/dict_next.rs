@@ -60,12 +60,12 @@ use unite::unite;
 
 declare_rule! {
     /// ## What it does
-    /// Finds iterations with `PyDict_Next` over a dict that other threads can reach, and puts
-    /// them into a critical section, or lets them iterate over a copy.
+    /// Finds iterations with `PyDict_Next` over a dict that other threads can reach. The fix puts the loop
+    /// into a critical section, or iterates over a copy if a section does not protect the loop.
     ///
     /// ## Why
-    /// `PyDict_Next` takes no lock. On the free-threaded build another thread may change the dict
-    /// between two calls, or free the key and value that the last one gave, which are borrowed.
+    /// `PyDict_Next` takes no lock. Another thread may change the dict between two calls, or free the borrowed
+    /// key and value.
     ///
     /// ## Example
     /// ```c
@@ -74,7 +74,7 @@ declare_rule! {
     ///         return NULL;
     /// }
     /// ```
-    /// Use instead:
+    /// becomes
     /// ```c
     /// int failed = 0;
     /// Py_BEGIN_CRITICAL_SECTION(dict);
@@ -94,96 +94,28 @@ declare_rule! {
     /// if (failed)
     ///     return NULL;
     /// ```
-    /// No `return`, `goto` or outer `break` may leave a section. The fix records each of them in a variable,
-    /// and acts on it after the section. It also does this:
-    ///
-    /// - A call that may run Python code can suspend the section. Key and value get strong references if
-    ///   such a call gets them, or if they are used after it.
-    /// - A dict in a field or file-level variable, or one that a local borrows from there, gets a strong
-    ///   reference: `PyObject *data = Py_NewRef(self->data);`.
-    /// - A single call for the first item is in one section with the test of the size before it.
-    /// - If the size is asked for and the variable may be `NULL`, the section locks
-    ///   `dict != NULL ? dict : Py_None`.
-    /// - A `PyDict_Clear` of the dict after the loop moves into the section.
-    ///
-    /// If it cannot be shown that the section holds, the loop reads from a copy, which owns every key and
-    /// value, and which nobody else changes:
-    /// ```c
-    /// PyObject *fields_copy = PyDict_Copy(self->fields);
-    /// if (fields_copy == NULL)
-    ///     return NULL;
-    /// while (PyDict_Next(fields_copy, &pos, &key, &value)) {
-    ///     if (call_back(key, value) < 0) {
-    ///         Py_DECREF(fields_copy);
-    ///         return NULL;
-    ///     }
-    /// }
-    /// Py_DECREF(fields_copy);
-    /// ```
-    /// A copy is made in these cases:
-    ///
-    /// - Key or value are used after the loop.
-    /// - The size is asked for far before the loop, or counted by another loop. Both loops then read from
-    ///   one copy.
-    /// - A call between the size and the last item may wait for a lock.
-    /// - A macro leaves the loop, or other threads run in it.
-    /// - Code that the loop calls may set the field that holds the dict.
+    /// No `return` or `goto` may leave a section: the fix moves it.
     ///
     /// ## Confidence
-    /// `safe` if all of that is proven. For a copy this means that it is released once on every path,
-    /// that nothing of it is used after its release, and that it has the items that the dict has.
+    /// `safe` if it is proven that the section holds, or that the copy has the items of the dict and is
+    /// released once on every path.
     ///
-    /// A copy holds the items as they were when it was made. It is a fix to `review` in two cases:
+    /// `review` for a copy if a call before the last read may change the dict, or if the dict may be of a
+    /// subclass with its own `__iter__`. `review` for a section if the loop may call code that replaces the
+    /// dict, or if the size was read before the section.
     ///
-    /// - A call before the last read may run Python code or change the dict. The loop does not see a
-    ///   value that is replaced before its turn, or a key that is added.
-    /// - The dict may be of a subclass with its own `__iter__`, such as `OrderedDict`. `PyDict_Copy` uses
-    ///   the methods of the subclass and their order, where `PyDict_Next` reads the table below. A test
-    ///   with `PyDict_CheckExact` around the loop rules that out.
-    ///
-    /// An object that is not a dict has no items, as before:
-    /// `PyDict_Check(d) ? PyDict_Copy(d) : PyDict_New()`.
-    ///
-    /// There is no copy in these cases:
-    ///
-    /// - The position does not begin with 0, or is read.
-    /// - The loop changes other keys than the current one, or reads reference counts.
-    /// - C code of the package that the loop calls sets the field that holds the dict.
-    /// - The function cannot return an error, or is a `tp_traverse`, `tp_clear` or destructor. In a
-    ///   thread function that iterates in an endless loop, a failed copy is reported, and the next turn
-    ///   tries again.
-    ///
-    /// A fix without a copy is for `review` in these cases:
-    ///
-    /// - Code that the loop calls may set the field that holds the dict. The loop then stays with the old
-    ///   dict; before, it went on in the new one with the position of the old. This counts for functions
-    ///   of the package that set the field, except those that build or destroy the object, and for calls
-    ///   that run Python code on purpose (`PyObject_Call`, a function pointer, a function that is not
-    ///   seen). Comparisons, conversions and releases (`__eq__`, `__index__`, `__del__`) are assumed not
-    ///   to set it.
-    /// - Key or value are used where no reference of the loop can hold them.
-    /// - The size is asked for where the section cannot begin, or counted by another loop: memory of that
-    ///   size may be too small. A size may be asked for anywhere if it is only a hint, is compared with 0
-    ///   or with that of another dict, or is not what the loop counts up to.
-    /// - The dict is emptied after the loop. Up to Python 3.13 `PyDict_Clear` waits for the lock of the
-    ///   dict even in the section, and others may add to the dict meanwhile.
-    /// - `errno` is read after the section, or a macro that moves there names a file-level variable. Releases
-    ///   may run code that sets them.
-    ///
-    /// A macro that leaves the loop on some paths only is written out. A macro that detaches the thread
-    /// right before an exit moves after the section. There is no fix for iteration by hand, and none for
-    /// loops that detach the thread otherwise if no copy helps. A loop that adds or removes keys of its
-    /// dict is undefined with and without the section; that stays.
-    ///
-    /// A dict that no other thread knows (`kwargs`, a new one) needs no section.
+    /// ## When it declines
+    /// - The loop needs a copy, but changes other keys than the current one, or the function cannot return an
+    ///   error.
+    /// - The loop detaches the thread.
+    /// - The call is not the condition of a loop.
     ///
     /// ## Alternative
-    /// If the dict is a parameter and the loop has exits, `ungil review` also offers a fix that keeps
-    /// the exits as they are. The function becomes a helper `name_lock_held`, and a new function under
-    /// the old name calls it in a critical section.
+    /// If the dict is a parameter, `ungil review` may offer a helper function for the loop.
     ///
     /// ## References
-    /// <https://docs.python.org/3/c-api/dict.html#c.PyDict_Next>
+    /// - [Loops over dicts](../topics/dict-loops.md): copies, and all conditions
+    /// - <https://docs.python.org/3/c-api/dict.html#c.PyDict_Next>
     pub static UNLOCKED_DICT_ITERATION {
         code: "UG301",
         name: "unlocked-dict-iteration",
@@ -245,8 +177,8 @@ impl<'a> Sites<'a> {
                 Ok(site) => match self.outer(site) {
                     // `while (PyDict_Next(a, …) && PyDict_Next(b, …))`
                     Some(outer) if outer > at => Outcome::Manual(
-                        "another call of `PyDict_Next` stands in the same condition: give it a \
-                         loop of its own"
+                        "another call of `PyDict_Next` is in the same condition: put it in its \
+                         own loop"
                             .into(),
                     ),
                     Some(outer) if !copied.contains_key(&self.calls[outer]) => {
@@ -320,7 +252,7 @@ impl<'a> Sites<'a> {
             && self.fills_what_was_counted(site, shared)
         {
             fix.assume(format!(
-                "`{dict}` has the same items in the loop as in the one that has counted them"
+                "`{dict}` has the same items in this loop as in the loop that counted them"
             ));
         }
     }
@@ -343,8 +275,8 @@ impl<'a> Sites<'a> {
         // Up to 3.13 the call waits for the lock that its own thread has, and suspends the section.
         if let Some(dict) = scope.text(site.dict) {
             fix.assume(format!(
-                "no other thread adds to `{dict}` between the loop and `PyDict_Clear`, which drops \
-                 what the loop has not seen"
+                "no other thread adds to `{dict}` between the loop and `PyDict_Clear`, which \
+                 would drop an item that the loop has not seen"
             ));
         }
         Ok(fix)
@@ -363,8 +295,8 @@ impl<'a> Sites<'a> {
                     (waiting::waits(scope, &wide), scope.text(site.dict))
                 {
                     fix.assume(format!(
-                        "no other thread adds to `{dict}` while {name} waits for a lock, which \
-                         suspends the section"
+                        "no other thread adds to `{dict}` while {name} waits for a lock, because \
+                         the section is suspended meanwhile"
                     ));
                 }
                 return Ok(fix);
@@ -375,7 +307,7 @@ impl<'a> Sites<'a> {
             self.assume_item(site, &[], &mut fix);
         } else if let (Some(asked), Some(dict)) = (asked.first(), scope.text(site.dict)) {
             fix.assume(format!(
-                "`{dict}` has no more items in the loop than `{}` says outside of it",
+                "`{dict}` has no more items in the loop than `{}` returned outside it",
                 asked.name
             ));
         }
@@ -405,7 +337,9 @@ impl<'a> Sites<'a> {
             && !once::has_item(self.scope, site, asked)
             && let Some(dict) = self.scope.text(site.dict)
         {
-            fix.assume(format!("`{dict}` has an item when `PyDict_Next` is called"));
+            fix.assume(format!(
+                "`{dict}` is not empty when `PyDict_Next` is called"
+            ));
         }
     }
 
@@ -511,14 +445,14 @@ fn read(scope: &Scope<'_>, call: ExprId) -> Result<Site, Box<Outcome>> {
     }
     if private::may_traverse(scope) {
         return Err(by_hand(
-            "a garbage collector may call this function while it holds all threads still, one of \
-             which may have the lock of the dict: give `tp_traverse` a loop of its own"
+            "the garbage collector may call this function while it stops all threads, and one of \
+             them may hold the lock of the dict: write a separate loop for `tp_traverse`"
                 .into(),
         ));
     }
     if scope.cx.span(scope.item, call).is_none() {
         return Err(by_hand(
-            "the call is made by a macro: put the critical section into the `#define`".into(),
+            "the call is in a macro: put the critical section into the `#define`".into(),
         ));
     }
     let site = Site::read(scope, call).map_err(by_hand)?;

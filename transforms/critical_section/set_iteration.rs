@@ -11,8 +11,8 @@ declare_rule! {
     /// that other threads can reach.
     ///
     /// ## Why
-    /// They take no lock, and the key that they give is borrowed. On the free-threaded build another
-    /// thread may change the set between two calls, or free the key.
+    /// They take no lock, and they return a borrowed key. On the free-threaded build, another thread may
+    /// change the set between two calls, or free the key.
     ///
     /// ## Example
     /// ```c
@@ -21,9 +21,9 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix. `PyObject_GetIter` and `PyIter_Next` are the public way; iteration then fails
-    /// if the set changes. A critical section around the loop works with the private functions, but
-    /// later Pythons do not have them.
+    /// There is no fix. Use the public functions `PyObject_GetIter` and `PyIter_Next`: the iteration then
+    /// fails if the set changes. A critical section around the loop works with the private functions, but
+    /// newer Pythons no longer have them.
     ///
     /// A loop that already holds a critical section on the set is not reported.
     pub static UNLOCKED_SET_ITERATION {
@@ -58,8 +58,8 @@ fn finding(cx: &PackageCx<'_>, name: &'static str, site: CallSite) -> Option<Fin
     let outcome = match cx.provenance(site, 0) {
         Verdict::Safe(proof) => Outcome::Safe(proof.sentence),
         Verdict::Shared(_) => Outcome::Manual(
-            "iterate with `PyObject_GetIter` and `PyIter_Next`, or over a copy that \
-             `PyFrozenSet_New` makes"
+            "iterate with `PyObject_GetIter` and `PyIter_Next`, or over a copy made with \
+             `PyFrozenSet_New`"
                 .to_owned(),
         ),
     };
@@ -69,7 +69,7 @@ fn finding(cx: &PackageCx<'_>, name: &'static str, site: CallSite) -> Option<Fin
         span,
         function: cx.function(site.item).map(|function| function.name.clone()),
         api: Some(name),
-        message: format!("`{name}` goes over a set without a lock"),
+        message: format!("`{name}` iterates over a set without a lock"),
         notes: Vec::new(),
         outcome,
     })

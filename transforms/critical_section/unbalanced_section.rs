@@ -12,16 +12,16 @@ use crate::source::{ByteSpan, FileId};
 
 declare_rule! {
     /// ## What it does
-    /// Finds critical sections, and blocks between `Py_BEGIN_ALLOW_THREADS` and
-    /// `Py_END_ALLOW_THREADS`, that some path through the function leaves without their end, or
-    /// ends without their beginning. It does the same for a static `PyMutex`, in functions that both
-    /// lock and unlock it. A function that is entered or left with the mutex held by design is not
-    /// reported: it unlocks before it locks, or its name says that it locks.
+    /// Finds paths through a function that begin a critical section, or a block of
+    /// `Py_BEGIN_ALLOW_THREADS`, and do not end it, or that end one that they did not begin. The same
+    /// holds for a static `PyMutex` in functions that both lock and unlock it. A function that is
+    /// entered or left with the mutex held by design is not reported: it unlocks before it locks, or
+    /// its name says that it locks.
     ///
     /// ## Why
-    /// On the free-threaded build a section that is left open keeps its object locked for good,
-    /// and its record on the stack is used after the function has returned. On the build with the
-    /// GIL the macros are bare braces, so neither compiler nor tests say a word.
+    /// On the free-threaded build, a section that is left open keeps its object locked for ever, and
+    /// its record on the stack is used after the function has returned. On the build with the GIL, the
+    /// macros are bare braces, so neither the compiler nor the tests report anything.
     ///
     /// ## Example
     /// ```c
@@ -44,12 +44,12 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix: what was meant is not known. Moving the body into a function of its own
-    /// (`count_lock_held`) makes every `return` in it legal.
+    /// There is no fix: only the author knows what was meant. If you move the body into a function of
+    /// its own (`count_lock_held`), every `return` in it is allowed.
     pub static UNBALANCED_CRITICAL_SECTION {
         code: "UG302",
         name: "unbalanced-critical-section",
-        summary: "critical section that some path leaves open or ends twice",
+        summary: "a critical section that some path leaves open or ends twice",
         severity: Memory,
         since: "0.1.0",
         best: None,
@@ -135,11 +135,14 @@ impl Report<'_> {
         let message = match found.fault {
             Fault::LeftOpen if is_mutex => format!("{name} is still locked here"),
             Fault::OpenTwice if is_mutex => {
-                format!("{name} is locked here while it may be locked: it waits for itself")
+                format!(
+                    "{name} is locked here although it may already be locked: the thread then \
+                     waits for itself"
+                )
             }
             Fault::LeftOpen => format!("{name} is still open here"),
-            Fault::NotOpen => format!("{name} is ended here, where it may not be open"),
-            Fault::OpenTwice => format!("{name} begins here while it may be open"),
+            Fault::NotOpen => format!("{name} is ended here although it may not be open"),
+            Fault::OpenTwice => format!("{name} begins here although it may be open"),
             Fault::WrongEnd => "this ends a critical section that was not begun here".to_owned(),
         };
         Some(Finding {
@@ -164,14 +167,7 @@ impl Report<'_> {
             })
         };
         let branch = |&(at, held): &(Point, bool)| {
-            note(
-                at,
-                if held {
-                    "this holds"
-                } else {
-                    "this does not hold"
-                },
-            )
+            note(at, if held { "this holds" } else { "this is false" })
         };
         let opened = found.opened.and_then(|at| note(at, "it begins here"));
         let branches = found.path.iter().filter_map(branch);
@@ -208,15 +204,15 @@ impl Report<'_> {
 
 fn advice(fault: Fault, is_mutex: bool) -> &'static str {
     match fault {
-        Fault::LeftOpen if is_mutex => "unlock it on this path as well",
+        Fault::LeftOpen if is_mutex => "unlock it on this path, too",
         Fault::OpenTwice if is_mutex => "unlock it first, or lock it once around both",
         Fault::LeftOpen => {
-            "record the outcome and leave after the end of the section, or move its body into a \
-             function that is called between begin and end"
+            "store the result and leave after the end of the section, or move its body into a \
+             function that is called in the section"
         }
-        Fault::NotOpen => "move the label behind the end of the section, or the jump into it",
+        Fault::NotOpen => "move the label after the end of the section, or the jump into it",
         Fault::OpenTwice => "jump to a place before the section begins",
-        Fault::WrongEnd => "use the end that belongs to the begin, in the same block",
+        Fault::WrongEnd => "use the end macro that belongs to the begin macro, in the same block",
     }
 }
 
@@ -234,10 +230,10 @@ mod tests {
     fn the_end_of_another_kind_is_told() {
         insta::assert_snapshot!(found("    Py_BEGIN_CRITICAL_SECTION2(d, d);\n    g();\n    Py_END_CRITICAL_SECTION();"), @r"
         6: this ends a critical section that was not begun here
-          by hand: use the end that belongs to the begin, in the same block
+          by hand: use the end macro that belongs to the begin macro, in the same block
         6: the critical section is still open here
           4: it begins here
-          by hand: record the outcome and leave after the end of the section, or move its body into a function that is called between begin and end
+          by hand: store the result and leave after the end of the section, or move its body into a function that is called in the section
         ");
     }
 
@@ -247,10 +243,10 @@ mod tests {
         7: `m` is still locked here
           5: it begins here
           6: this holds
-          by hand: unlock it on this path as well
-        8: `m` is locked here while it may be locked: it waits for itself
+          by hand: unlock it on this path, too
+        8: `m` is locked here although it may already be locked: the thread then waits for itself
           5: it begins here
-          6: this does not hold
+          6: this is false
           by hand: unlock it first, or lock it once around both
         ");
     }

@@ -9,15 +9,15 @@ use super::note;
 
 declare_rule! {
     /// ## What it does
-    /// Finds memory that is allocated by `PyObject_Malloc`, `PyObject_Calloc` or
-    /// `PyObject_Realloc` and holds no Python object, and moves it to `PyMem_Malloc` and its
-    /// family: every call that allocates, resizes or releases a pointer that may be the same, in
-    /// all functions and files, in one change.
+    /// Finds memory that `PyObject_Malloc`, `PyObject_Calloc` or `PyObject_Realloc` allocates and that
+    /// does not hold a Python object. The fix replaces these functions with `PyMem_Malloc` and its
+    /// family. It changes every call that may allocate, resize or release the same memory, in all
+    /// functions and files, in one step.
     ///
     /// ## Why
-    /// The free-threaded build keeps Python objects on a heap of their own, which the garbage
-    /// collector walks and from which other threads read without locks. Memory of that heap must
-    /// hold objects and nothing else.
+    /// The free-threaded build has a separate heap for Python objects. The garbage collector walks that
+    /// heap, and other threads read from it without locks. Its memory must hold objects and nothing
+    /// else.
     ///
     /// ## Example
     /// Before:
@@ -33,14 +33,13 @@ declare_rule! {
     ///     PyMem_Free(self->data);
     ///
     /// ## Confidence
-    /// Safe if every place that the pointer can get to is seen: both families take their memory
-    /// from the same allocator under the GIL. Review if the pointer is handed to code outside of
-    /// the package.
+    /// Safe if every place that the pointer can reach is analysed: with the GIL, both families use the
+    /// same allocator. Review if the pointer is passed to code outside the package.
     ///
     /// ## When it declines
     /// - A pointer of the family may be a Python object, or memory of another allocator.
-    /// - A call is made by the body of a macro.
-    /// - Nothing is seen to release it.
+    /// - A call is in the body of a macro.
+    /// - No call is found that releases it.
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#memory-allocation-apis>
@@ -86,7 +85,7 @@ fn finding(cx: &PackageCx<'_>, family: &Family) -> Option<Finding> {
         span: first.place.1,
         function: cx.function(first.call.item).map(|f| f.name.clone()),
         api: Some(name),
-        message: format!("`{name}` allocates what is no Python object"),
+        message: format!("`{name}` allocates memory that does not hold a Python object"),
         notes: notes.collect(),
         outcome: outcome(family),
     })
@@ -97,28 +96,28 @@ fn outcome(family: &Family) -> Outcome {
     if let Some(other) = family.domains(&acts).iter().find(|d| **d != Domain::Object) {
         return Outcome::Manual(format!(
             "the same pointer may hold memory that `{}` releases: allocate and release all of it \
-             by one family, `PyMem_Malloc` and `PyMem_Free`",
+             with one family, `PyMem_Malloc` and `PyMem_Free`",
             other.release()
         ));
     }
     if family.takes_objects {
         return Outcome::Manual(
-            "a call that releases it also releases Python objects: give the buffer a release of \
-             its own, and use the `PyMem_` functions for it"
+            "a call that releases it also releases Python objects: release the buffer with a \
+             separate call, and use the `PyMem_` functions for it"
                 .to_owned(),
         );
     }
     let in_macro = family.members.iter().find_map(|m| m.from_macro.as_ref());
     if let Some(name) = in_macro {
         return Outcome::Manual(format!(
-            "a call is made by the macro `{name}`: use the `PyMem_` functions there and at the \
-             other places together"
+            "a call is in the macro `{name}`: use the `PyMem_` functions there and at the other \
+             places together"
         ));
     }
     if family.domains(&[Act::Release, Act::Resize]).is_empty() {
         return Outcome::Manual(
-            "nothing was found that releases it: change that and this to the `PyMem_` functions \
-             together"
+            "no call was found that releases it: change that call and this one to the `PyMem_` \
+             functions together"
                 .to_owned(),
         );
     }
@@ -128,7 +127,7 @@ fn outcome(family: &Family) -> Outcome {
 fn fix(family: &Family) -> Fix {
     let count = family.members.len();
     let mut fix = Fix::safe(format!(
-        "move it to the `PyMem_` functions at {count} places"
+        "use the `PyMem_` functions instead, at {count} places"
     ));
     for member in &family.members {
         if let Some(new) = in_mem_domain(member.allocator.name) {
@@ -140,7 +139,7 @@ fn fix(family: &Family) -> Fix {
         fix.assume(format!("nothing else releases or resizes it: {what}"));
     }
     if family.leaves.is_empty() && family.members.iter().any(|member| member.comes) {
-        fix.assume("pointers that come from other code were not allocated by `PyObject_Malloc`");
+        fix.assume("pointers that come from other code were not allocated with `PyObject_Malloc`");
     }
     fix
 }

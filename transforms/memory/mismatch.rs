@@ -12,10 +12,10 @@ declare_rule! {
     /// `PyMem_Malloc` and `free`, `malloc` and `PyMem_Free`, `PyObject_Malloc` and `PyMem_Free`.
     ///
     /// ## Why
-    /// Each family keeps its own heap. Memory that goes back to the wrong one corrupts both; debug
-    /// builds of Python stop with "bad ID: Allocated using API". Some mixtures happen to work
-    /// under the GIL because `PyMem_` and `PyObject_` share an allocator there. On the
-    /// free-threaded build they do not.
+    /// Each family has its own heap. Memory that is released to the wrong heap corrupts both; debug
+    /// builds of Python stop with "bad ID: Allocated using API". Some mixtures happen to work with the
+    /// GIL, because `PyMem_` and `PyObject_` share an allocator there. On the free-threaded build they
+    /// do not.
     ///
     /// ## Example
     /// ```c
@@ -25,9 +25,9 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix: which of the two functions was meant is for the author to say. A finding
-    /// names both. There is no finding if the same release may also get memory of the right kind,
-    /// or a pointer from code that is not seen.
+    /// There is no fix: only the author knows which of the two functions was meant. A finding names
+    /// both. There is no finding if the same release may also get memory of the right kind, or a
+    /// pointer from code that is not analysed.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/memory.html#allocator-domains>
@@ -90,7 +90,7 @@ fn finding(cx: &PackageCx<'_>, from: &Member, to: &Member) -> Finding {
         ),
         notes: vec![note(from)],
         outcome: Outcome::Manual(format!(
-            "release it by `{}`, or allocate it by the family of `{}`",
+            "release it with `{}`, or allocate it with the family of `{}`",
             gives.domain.release(),
             takes.name
         )),

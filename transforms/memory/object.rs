@@ -7,12 +7,12 @@ use crate::rule::{Finding, Outcome, PackageCx};
 declare_rule! {
     /// ## What it does
     /// Finds memory from `malloc` or the `PyMem_` functions that `PyObject_Init` or
-    /// `PyObject_InitVar` makes a Python object of.
+    /// `PyObject_InitVar` turns into a Python object.
     ///
     /// ## Why
     /// The free-threaded build finds objects by walking the heap that the `PyObject_` functions
     /// allocate from, and delays the reuse of its memory while other threads may still read it.
-    /// Neither is true for an object in other memory. Moreover, the release that its type inherits
+    /// Neither is true for an object in other memory. In addition, the `tp_free` that its type inherits
     /// returns the memory to the wrong heap.
     ///
     /// ## Example
@@ -26,7 +26,7 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix: the release, often in `tp_dealloc`, must change with the allocation.
+    /// There is no fix: the release, often in `tp_dealloc`, must change together with the allocation.
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#memory-allocation-apis>
@@ -64,13 +64,13 @@ fn finding(cx: &PackageCx<'_>, member: &Member) -> Option<Finding> {
         function: cx.function(member.call.item).map(|f| f.name.clone()),
         api: Some(allocator.name),
         message: format!(
-            "`{}` allocates what `{by}` makes a Python object of",
+            "`{}` allocates memory that `{by}` turns into a Python object",
             allocator.name
         ),
         notes: Vec::new(),
         outcome: Outcome::Manual(
-            "allocate it by `PyObject_New`, `PyObject_GC_New` or `tp_alloc`, and release it by \
-             `PyObject_Free`, `PyObject_GC_Del` or `tp_free`"
+            "allocate it with `PyObject_New`, `PyObject_GC_New` or `tp_alloc`, and release it \
+             with `PyObject_Free`, `PyObject_GC_Del` or `tp_free`"
                 .to_owned(),
         ),
     })

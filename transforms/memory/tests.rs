@@ -41,10 +41,10 @@ static void Box_dealloc(Box *self)
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 "#), @r"
-    5: `PyObject_Malloc` allocates what is no Python object
+    5: `PyObject_Malloc` allocates memory that does not hold a Python object
       10: `PyObject_FREE` releases it here
       14: `PyObject_Realloc` resizes it here
-      safe: move it to the `PyMem_` functions at 3 places
+      safe: use the `PyMem_` functions instead, at 3 places
     @@
      static char *make(Py_ssize_t n)
      {
@@ -107,9 +107,9 @@ static int f(Py_ssize_t n)
     return 0;
 }
 "#), @r"
-    4: `PyObject_MALLOC` allocates what is no Python object
+    4: `PyObject_MALLOC` allocates memory that does not hold a Python object
       9: `PyObject_FREE` releases it here
-      safe: move it to the `PyMem_` functions at 2 places
+      safe: use the `PyMem_` functions instead, at 2 places
     @@
      static int f(Py_ssize_t n)
      {
@@ -140,14 +140,14 @@ static void f(struct work *w)
     strcpy(q, "text");
 }
 "#), @r#"
-    5: `PyObject_Malloc` allocates what is no Python object
+    5: `PyObject_Malloc` allocates memory that does not hold a Python object
       9: `PyObject_Free` releases it here
-      review: move it to the `PyMem_` functions at 2 places
+      review: use the `PyMem_` functions instead, at 2 places
       assumes that nothing else releases or resizes it: `library_keep()` gets it
-    6: `PyObject_Malloc` allocates what is no Python object
-      by hand: nothing was found that releases it: change that and this to the `PyMem_` functions together
-    7: `PyObject_Malloc` allocates what is no Python object
-      by hand: nothing was found that releases it: change that and this to the `PyMem_` functions together
+    6: `PyObject_Malloc` allocates memory that does not hold a Python object
+      by hand: no call was found that releases it: change that call and this one to the `PyMem_` functions together
+    7: `PyObject_Malloc` allocates memory that does not hold a Python object
+      by hand: no call was found that releases it: change that call and this one to the `PyMem_` functions together
     @@
      static void f(struct work *w)
      {
@@ -178,16 +178,16 @@ static void f(int big)
     PyObject_Free(r);
 }
 "#), @r"
-    6: `PyObject_Malloc` allocates what is no Python object
+    6: `PyObject_Malloc` allocates memory that does not hold a Python object
       6: `PyMem_Malloc` allocates it here
       9: `PyObject_Free` releases it here
-      by hand: the same pointer may hold memory that `PyMem_Free` releases: allocate and release all of it by one family, `PyMem_Malloc` and `PyMem_Free`
-    7: `PyObject_Malloc` allocates what is no Python object
+      by hand: the same pointer may hold memory that `PyMem_Free` releases: allocate and release all of it with one family, `PyMem_Malloc` and `PyMem_Free`
+    7: `PyObject_Malloc` allocates memory that does not hold a Python object
       10: `PyObject_Free` releases it here
-      by hand: a call is made by the macro `RELEASE`: use the `PyMem_` functions there and at the other places together
-    8: `PyObject_Malloc` allocates what is no Python object
+      by hand: a call is in the macro `RELEASE`: use the `PyMem_` functions there and at the other places together
+    8: `PyObject_Malloc` allocates memory that does not hold a Python object
       11: `PyObject_Free` releases it here
-      by hand: a call is made by the macro `ALLOC`: use the `PyMem_` functions there and at the other places together
+      by hand: a call is in the macro `ALLOC`: use the `PyMem_` functions there and at the other places together
     ");
 }
 
@@ -204,9 +204,9 @@ static void f(node *a, struct _node *b, other *c)
     free(c->text);
 }
 "#), @r"
-    6: `PyObject_Malloc` allocates what is no Python object
+    6: `PyObject_Malloc` allocates memory that does not hold a Python object
       7: `PyObject_Free` releases it here
-      safe: move it to the `PyMem_` functions at 2 places
+      safe: use the `PyMem_` functions instead, at 2 places
     @@
      static void f(node *a, struct _node *b, other *c)
      {
@@ -243,10 +243,10 @@ static void Box_dealloc(Box *self)
 "#), @r"
     12: `free` gets memory that `PyMem_Malloc` allocated
       5: `PyMem_Malloc` allocates it here
-      by hand: release it by `PyMem_Free`, or allocate it by the family of `free`
+      by hand: release it with `PyMem_Free`, or allocate it with the family of `free`
     13: `PyObject_Free` gets memory that `PyUnicode_AsWideCharString` allocated
       6: `PyUnicode_AsWideCharString` allocates it here
-      by hand: release it by `PyMem_Free`, or allocate it by the family of `PyObject_Free`
+      by hand: release it with `PyMem_Free`, or allocate it with the family of `PyObject_Free`
     ");
 }
 
@@ -308,8 +308,8 @@ static PyObject **c(Py_ssize_t n)
     return all;
 }
 "#), @r"
-    5: `PyMem_Malloc` allocates what `PyObject_Init` makes a Python object of
-      by hand: allocate it by `PyObject_New`, `PyObject_GC_New` or `tp_alloc`, and release it by `PyObject_Free`, `PyObject_GC_Del` or `tp_free`
+    5: `PyMem_Malloc` allocates memory that `PyObject_Init` turns into a Python object
+      by hand: allocate it with `PyObject_New`, `PyObject_GC_New` or `tp_alloc`, and release it with `PyObject_Free`, `PyObject_GC_Del` or `tp_free`
     ");
 }
 
@@ -339,13 +339,13 @@ static void f(box *b)
     release(q);
 }
 "#), @r"
-    6: `PyObject_Malloc` allocates what is no Python object
+    6: `PyObject_Malloc` allocates memory that does not hold a Python object
       11: `PyObject_Free` releases it here
-      safe: move it to the `PyMem_` functions at 2 places
-    16: `PyObject_Malloc` allocates what is no Python object
+      safe: use the `PyMem_` functions instead, at 2 places
+    16: `PyObject_Malloc` allocates memory that does not hold a Python object
       19: `PyObject_Free` releases it here
       20: `PyObject_Malloc` allocates it here
-      review: move it to the `PyMem_` functions at 3 places
+      review: use the `PyMem_` functions instead, at 3 places
       assumes that nothing else releases or resizes it: `release()` gets it
     @@
      static void make(char **out)

@@ -11,12 +11,12 @@ use crate::source::{ByteOffset, ByteSpan, FileId, LineNumber};
 
 declare_rule! {
     /// ## What it does
-    /// Finds extension modules that are initialised in two phases (`PyModuleDef_Init`) and do not
-    /// say whether they run without the GIL.
+    /// Finds extension modules with two-phase initialisation (`PyModuleDef_Init`) that do not say whether
+    /// they run without the GIL.
     ///
     /// ## Why
-    /// When a free-threaded Python imports such a module, it switches the GIL on for the whole
-    /// process and warns. The `Py_mod_gil` slot says that this is not necessary.
+    /// When a free-threaded Python imports such a module, it turns the GIL on for the whole process and
+    /// warns. The `Py_mod_gil` slot says that this is not necessary.
     ///
     /// ## Example
     /// ```c
@@ -35,33 +35,36 @@ declare_rule! {
     ///     {0, NULL}
     /// };
     /// ```
-    /// Python 3.12 and older reject a slot that they do not know, so it gets a guard. If the package
-    /// already uses a correct guard around such a slot, the fix uses the same one.
+    /// Python 3.12 and older reject a slot that they do not know, so the fix puts a guard around it. If the
+    /// package already has a correct guard around such a slot, the fix uses the same one.
     ///
     /// ## Confidence
-    /// The slot is a promise about the whole module. `safe` if all rules about races ran,
-    /// nothing is left that this run does not repair, and every write that a method can reach is
-    /// accounted for. A write is accounted for if it goes to the stack, to new memory that nobody
-    /// else has, to an atomic or thread-local variable, or happens under a lock.
+    /// The slot is a promise about the whole module. `safe` if all of this holds:
     ///
-    /// Else `review`, and the fix names what is left: writes through pointers, module state and
-    /// capsules; library functions that get shared data; C functions with static state (`strtok`,
-    /// `localtime`); methods that no analysed file defines. If several threads may call a library at
-    /// once, the project can state that: `/* ungil: thread-safe(prefix_*) */`, or
-    /// `thread-safe = ["prefix_*"]` in the configuration.
+    /// - All rules about races ran.
+    /// - This run repairs everything that they found.
+    /// - Every write that a method can reach is accounted for: it goes to memory that no other thread has, is
+    ///   atomic, or happens under a lock.
+    ///
+    /// Otherwise `review`, and the fix names the writes and calls that are still open.
     ///
     /// ## When it declines
-    /// - The slot array is filled at run time, has a written length or numbered entries,
-    ///   or comes out of a macro.
+    /// - The slot array is filled at run time, has an explicit length or numbered entries, or comes out of a
+    ///   macro.
     /// - The module says `Py_MOD_GIL_USED`.
     ///
     /// ## Alternative
-    /// `ungil review` also offers `Py_MOD_GIL_USED`. The GIL then stays on, as without a declaration,
-    /// but the source says that this is meant.
+    /// `ungil review` also offers `Py_MOD_GIL_USED`. The GIL then stays on, as without a declaration, but the
+    /// source says that this is intended.
+    ///
+    /// ## References
+    /// - [Module declarations](../topics/module-declarations.md): which writes are accounted for, how to answer
+    /// - <https://docs.python.org/3/howto/free-threading-extensions.html#module-initialization>
     pub static UNDECLARED_MULTI_PHASE_MODULE {
         code: "UG201",
         name: "undeclared-multi-phase-module",
-        summary: "a module with two-phase initialisation does not say that it runs without the GIL",
+        summary: "a module with two-phase initialisation does not declare that it runs without \
+                  the GIL",
         severity: Portability,
         since: "0.1.0",
         best: Some(Confidence::Safe),
@@ -81,10 +84,10 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
         open.filter(|module| !module.defs().is_empty())
             .map(|module| {
                 let message = format!(
-                    "module `{}` has no `Py_mod_gil` slot: importing it switches the GIL on",
+                    "module `{}` has no `Py_mod_gil` slot: importing it turns the GIL on",
                     module.name
                 );
-                let title = format!("give module `{}` a `Py_mod_gil` slot", module.name);
+                let title = format!("add a `Py_mod_gil` slot to module `{}`", module.name);
                 let edits = edits(cx, module).map(|edits| (edits, title));
                 let rule = &UNDECLARED_MULTI_PHASE_MODULE;
                 finding(rule, module, "PyModuleDef_Init", message, edits, Vec::new())
@@ -109,10 +112,12 @@ fn edits(cx: &PackageCx<'_>, module: &Module) -> Result<Vec<Edit>, String> {
 
 /// Puts the slot before the terminator of `array`.
 fn into_array(cx: &PackageCx<'_>, array: &Array, guard: Option<&str>) -> Result<Vec<Edit>, String> {
-    let tree = cx.tree(array.item).ok_or("the slot array has no tree")?;
+    let tree = cx
+        .tree(array.item)
+        .ok_or("the slot array could not be analysed")?;
     if array.sized {
         return Err(format!(
-            "`{}` has a written length, with no room for a slot",
+            "`{}` has an explicit length and no room for another slot",
             array.name
         ));
     }
@@ -123,22 +128,19 @@ fn into_array(cx: &PackageCx<'_>, array: &Array, guard: Option<&str>) -> Result<
     };
     if array.list.entries.iter().any(is_numbered) {
         return Err(format!(
-            "entries of `{}` have numbers: give the slot a number of its own in front of the last",
+            "entries of `{}` have numbers, so the slot needs its own before the last entry",
             array.name
         ));
     }
     let terminator = array
         .terminator(tree)
-        .ok_or_else(|| format!("`{}` does not end in an entry `{{0, NULL}}`", array.name))?;
+        .ok_or_else(|| format!("`{}` does not end with an entry `{{0, NULL}}`", array.name))?;
     let tokens = &cx.item(array.item).tokens;
     let (Some(whole), Some((file, at))) = (
         tokens.file_span(array.list.range),
         tokens.file_span(terminator.range),
     ) else {
-        return Err(format!(
-            "the entries of `{}` come out of a macro",
-            array.name
-        ));
+        return Err(format!("a macro makes the entries of `{}`", array.name));
     };
     let lines = Lines::new(cx, whole);
     // `{{Py_mod_exec, f}, {0, NULL}}`: the new lines are the first inside the braces.

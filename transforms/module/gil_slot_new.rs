@@ -19,7 +19,7 @@ pub(super) fn new_array(
     let tokens = &cx.item(def.item).tokens;
     let (file, at) = tokens
         .file_span(def.declaration)
-        .ok_or_else(|| format!("`{}` comes out of a macro", def.name))?;
+        .ok_or_else(|| format!("a macro makes `{}`", def.name))?;
     let name = free_name(cx, file, &def.name);
     let lines = Lines::new(cx, (file, at));
     let outer = lines.indentation(at.start());
@@ -80,7 +80,7 @@ fn file_span(
     range: crate::ast::TokenRange,
 ) -> Result<(FileId, ByteSpan), String> {
     let span = cx.item(def.item).tokens.file_span(range);
-    span.ok_or_else(|| format!("the members of `{}` come out of a macro", def.name))
+    span.ok_or_else(|| format!("a macro makes the members of `{}`", def.name))
 }
 
 /// Adds `m_slots` behind the last member before it, in the way of that member.

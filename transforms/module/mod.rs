@@ -24,7 +24,7 @@ fn finding(
 ) -> Finding {
     let outcome = match edits {
         _ if module.declared == Declared::NeedsGil => Outcome::Safe(
-            "it says `Py_MOD_GIL_USED`, which is for its maintainers to take back".to_owned(),
+            "it says `Py_MOD_GIL_USED`: only its maintainers can change that".to_owned(),
         ),
         Ok((edits, title)) => {
             let mut fix = Fix::safe(title);
@@ -32,7 +32,7 @@ fn finding(
             fix.edits = edits;
             Outcome::Fix(fix)
         }
-        Err(reason) => Outcome::Manual(reason),
+        Err(reason) => Outcome::Manual(format!("{reason}: {}", by_hand(api))),
     };
     Finding {
         rule,
@@ -46,9 +46,20 @@ fn finding(
     }
 }
 
+/// What to do where there is no fix.
+fn by_hand(api: &str) -> &'static str {
+    match api {
+        "PyModuleDef_Init" => "add a `Py_mod_gil` slot by hand",
+        _ => "call `PyUnstable_Module_SetGIL` by hand, after the module is created",
+    }
+}
+
 /// The opposite answer to the same question; `None` where the text around it is no UTF-8.
 fn needs_gil(module: &Module, edits: &[Edit]) -> Option<Fix> {
-    let mut fix = Fix::safe(format!("say that module `{}` needs the GIL", module.name));
+    let mut fix = Fix::safe(format!(
+        "declare that module `{}` needs the GIL",
+        module.name
+    ));
     let answer = |line: &str| match line.trim_start().starts_with('#') {
         // What is asked there is whether Python knows either answer.
         true => line.to_owned(),

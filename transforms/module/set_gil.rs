@@ -12,13 +12,12 @@ use crate::source::{ByteOffset, ByteSpan, FileId};
 
 declare_rule! {
     /// ## What it does
-    /// Finds extension modules that are initialised in one phase (`PyModule_Create`) and do not
-    /// say whether they run without the GIL. Modules whose initialisation is not understood are
-    /// named as well.
+    /// Finds extension modules with single-phase initialisation (`PyModule_Create`) that do not say whether
+    /// they run without the GIL. A module whose initialisation cannot be analysed is reported as well.
     ///
     /// ## Why
-    /// When a free-threaded Python imports such a module, it switches the GIL on for the whole
-    /// process and warns. `PyUnstable_Module_SetGIL` says that this is not necessary.
+    /// When a free-threaded Python imports such a module, it turns the GIL on for the whole process and
+    /// warns. `PyUnstable_Module_SetGIL` says that this is not necessary.
     ///
     /// ## Example
     /// ```c
@@ -37,33 +36,36 @@ declare_rule! {
     /// PyUnstable_Module_SetGIL(m, Py_MOD_GIL_NOT_USED);
     /// #endif
     /// ```
-    /// The call comes after the test for `NULL`; if there is no test, the fix adds one.
+    /// The call comes after the test for `NULL`. If there is no test, the fix adds one.
     /// `return PyModule_Create(&module_def);` gets a variable.
     ///
     /// ## Confidence
-    /// The call is a promise about the whole module. `safe` if all rules about races ran,
-    /// nothing is left that this run does not repair, and every write that a method can reach is
-    /// accounted for. A write is accounted for if it goes to the stack, to new memory that nobody
-    /// else has, to an atomic or thread-local variable, or happens under a lock.
+    /// The call is a promise about the whole module. `safe` if all of this holds:
     ///
-    /// Else `review`, and the fix names what is left: writes through pointers, module state and
-    /// capsules; library functions that get shared data; C functions with static state (`strtok`,
-    /// `localtime`); methods that no analysed file defines. If several threads may call a library at
-    /// once, the project can state that: `/* ungil: thread-safe(prefix_*) */`, or
-    /// `thread-safe = ["prefix_*"]` in the configuration.
+    /// - All rules about races ran.
+    /// - This run repairs everything that they found.
+    /// - Every write that a method can reach is accounted for: it goes to memory that no other thread has, is
+    ///   atomic, or happens under a lock.
+    ///
+    /// Otherwise `review`, and the fix names the writes and calls that are still open.
     ///
     /// ## When it declines
     /// - The new module is not stored in a plain variable, or a macro stores and tests it.
-    /// - No call of `PyModule_Create` can be found that makes the module.
+    /// - No call of `PyModule_Create` is found that makes the module.
     /// - The module says `Py_MOD_GIL_USED`.
     ///
     /// ## Alternative
-    /// `ungil review` also offers `Py_MOD_GIL_USED`. The GIL then stays on, as without a declaration,
-    /// but the source says that this is meant.
+    /// `ungil review` also offers `Py_MOD_GIL_USED`. The GIL then stays on, as without a declaration, but the
+    /// source says that this is intended.
+    ///
+    /// ## References
+    /// - [Module declarations](../topics/module-declarations.md): which writes are accounted for, how to answer
+    /// - <https://docs.python.org/3/howto/free-threading-extensions.html#module-initialization>
     pub static UNDECLARED_SINGLE_PHASE_MODULE {
         code: "UG202",
         name: "undeclared-single-phase-module",
-        summary: "a module with one-phase initialisation does not say that it runs without the GIL",
+        summary: "a module with single-phase initialisation does not declare that it runs without \
+                  the GIL",
         severity: Portability,
         since: "0.1.0",
         best: Some(Confidence::Safe),
@@ -84,10 +86,11 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             Route::Single(creates) | Route::Both(_, creates) => edits(cx, creates),
         };
         let message = format!(
-            "module `{}` does not say that it runs without the GIL: importing it switches the GIL on",
+            "module `{}` does not declare that it runs without the GIL: importing it turns the \
+             GIL on",
             module.name
         );
-        let title = format!("say that module `{}` runs without the GIL", module.name);
+        let title = format!("declare that module `{}` runs without the GIL", module.name);
         let rule = &UNDECLARED_SINGLE_PHASE_MODULE;
         let edits = edits.map(|edits| (edits, title));
         findings.push(finding(
@@ -141,7 +144,7 @@ fn edits(cx: &PackageCx<'_>, creates: &[Create]) -> Result<Vec<Edit>, String> {
         let edits = match agreed(cx, &same, &guard, true)? {
             Some(edits) => edits,
             None => agreed(cx, &same, &guard, false)?
-                .ok_or("configurations see the call in different surroundings")?,
+                .ok_or("the call has different surroundings in different configurations")?,
         };
         add_new(&mut all, edits);
     }
@@ -196,7 +199,9 @@ fn after_create(
             let check = if use_check { *check } else { NullCheck::None };
             let tested = matches!(tree_kind(cx, create, *stored), Some(StmtKind::If { .. }));
             if tested && check == NullCheck::None {
-                return Err("the call stands in a condition that differs by configuration".into());
+                return Err(
+                    "the call is in a condition that differs between configurations".into(),
+                );
             }
             after_store(cx, create, target, *stored, check, guard).map(|edit| vec![edit])
         }
@@ -223,7 +228,7 @@ fn after_store(
         NullCheck::Leaves(test) => {
             let (test_file, test) = stmt_text(cx, create, test)?;
             if test_file != file {
-                return Err("the call and its test stand in different files".to_owned());
+                return Err("the call and its test are in different files".to_owned());
             }
             Ok(lines.after(test.end(), &plain(test.start())))
         }
@@ -265,15 +270,15 @@ fn stmt_text(
         .map(|tree| tree.stmt(stmt).range)
         .unwrap_or_default();
     if range.start >= range.end {
-        return Err("the statement with the call has no text".to_owned());
+        return Err("a macro makes the statement with the call".to_owned());
     }
     match cx.item(create.item).tokens.place(range) {
         Place::File(file, span)
         | Place::Macro {
             call: (file, span), ..
         } => Ok((file, span)),
-        Place::Argument { name, .. } => Err(format!(
-            "the call stands in an argument of the macro `{name}`"
-        )),
+        Place::Argument { name, .. } => {
+            Err(format!("the call is in an argument of the macro `{name}`"))
+        }
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn store_result(
     guard: &str,
 ) -> Result<Vec<Edit>, String> {
     let Form::Returned { stmt, value, block } = create.form else {
-        return Err("the module is not returned at once".to_owned());
+        return Err("the module is not returned immediately".to_owned());
     };
     let (Some((file, span)), Some((_, value)), Some(tree)) = (
         cx.stmt_span(create.item, stmt),
@@ -26,7 +26,7 @@ pub(super) fn store_result(
     };
     let item = cx.item(create.item);
     let lines = Lines::new(cx, item.place);
-    let name = free_name(cx, item.place).ok_or("no short name is free for the module")?;
+    let name = free_name(cx, item.place).ok_or("there is no unused short name for the module")?;
     let prefix = cx.layout(file, item.place.1).pointer("PyObject *");
     let declared = format!("{prefix}{name}");
     let indentation = lines.indentation(span.start());
@@ -113,10 +113,12 @@ fn declare_at_top(
     before: &[StmtId],
     declared: &str,
 ) -> Result<Edit, String> {
-    let tree = cx.tree(create.item).ok_or("the function has no tree")?;
+    let tree = cx
+        .tree(create.item)
+        .ok_or("the function could not be analysed")?;
     let span = |stmt: StmtId| {
         let span = cx.stmt_span(create.item, stmt).map(|(_, span)| span);
-        span.ok_or("the block begins with a macro, which leaves no place for a declaration")
+        span.ok_or("the block begins with a macro, so there is no place for a declaration")
     };
     let last = before
         .iter()

@@ -37,7 +37,10 @@ pub(super) fn fix(cx: &PackageCx<'_>, variable: &Variable, site: &Site<'_>) -> O
     }
     let declaration = Declaration::new(cx, variable, site)?;
     let entry = Entry::new(cx, site)?;
-    let mut fix = Fix::safe(format!("fill `{}` while the module is made", variable.name));
+    let mut fix = Fix::safe(format!(
+        "fill `{}` during module initialisation",
+        variable.name
+    ));
     fix.edits = declaration.edits(cx, site)?;
     fix.edits.push(removal(cx, site, site.span)?);
     fix.edits

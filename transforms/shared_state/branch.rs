@@ -44,7 +44,7 @@ impl Branch {
         }
         match reader.refused {
             Some(why) => Err(why),
-            None if !reader.is_made => Err("the branch keeps no new reference"),
+            None if !reader.is_made => Err("the branch does not store a new reference"),
             None => Ok(Self {
                 is_tested: reader.is_tested,
             }),
@@ -121,7 +121,7 @@ impl Reader<'_> {
             }
             let held = own_local(tree, self.then, rhs);
             if self.is_made || held.is_none() && !gives_new(tree, rhs) {
-                self.refuse("what it is filled with is no new reference, or made twice");
+                self.refuse("the stored value is not a new reference, or is made twice");
             }
             self.is_made = true;
             self.is_tested |= held.is_some_and(|held| self.tested.contains(&held));
@@ -142,7 +142,7 @@ impl Reader<'_> {
                 .iter()
                 .any(|&arg| self.is_it(tree, tree.without_casts(arg)))
         {
-            self.refuse("the branch counts references of it");
+            self.refuse("the branch changes its reference count");
         }
     }
 }
@@ -158,13 +158,13 @@ impl Visitor for Reader<'_> {
             StmtKind::Return(_) | StmtKind::Goto(_) | StmtKind::Break | StmtKind::Continue
                 if self.is_made && self.empty == 0 =>
             {
-                self.refuse("the branch leaves with the value made");
+                self.refuse("the branch leaves the function after the value is made");
             }
             StmtKind::While { .. }
             | StmtKind::DoWhile { .. }
             | StmtKind::For { .. }
             | StmtKind::Switch { .. }
-            | StmtKind::Label { .. } => self.refuse("the branch loops or has labels"),
+            | StmtKind::Label { .. } => self.refuse("the branch contains a loop or labels"),
             _ => {}
         }
         walk_stmt(self, tree, id);
@@ -178,7 +178,7 @@ impl Visitor for Reader<'_> {
                 op: UnaryOp::AddressOf,
                 operand,
             } if self.is_it(tree, *operand) => self.refuse("the branch takes its address"),
-            ExprKind::Stmt(_) => self.refuse("the branch holds a block in an expression"),
+            ExprKind::Stmt(_) => self.refuse("the branch has a block inside an expression"),
             _ => {}
         }
         walk_expr(self, tree, id);

@@ -32,7 +32,7 @@ pub(super) fn fix(
     });
     if let Some(callee) = guard.runs_python(cx) {
         fix.assume(format!(
-            "nothing that `{callee}` runs comes back to `{}`: it would wait for its own mutex",
+            "nothing that `{callee}` runs calls `{}` again: it would wait for its own mutex",
             site.function.name
         ));
     }
@@ -72,10 +72,10 @@ impl<'s, 'a> Guard<'s, 'a> {
     ) -> Result<Self, &'static str> {
         let tree = &site.function.tree;
         let fill = Fill::read(tree, site.then, site.lazy.write, variable)
-            .ok_or("the branch does more than fill it and leave if that failed")?;
+            .ok_or("the branch does more than fill it and leave on failure")?;
         let is_emptied = is_emptied(tree, site.then, variable);
         if is_emptied && !matches!(fill, Fill::Closed(_)) {
-            return Err("the branch empties it again");
+            return Err("the branch sets it back to `NULL`");
         }
         let filled = cx.stmt_span(site.item, fill.stmt());
         let (_, filled) = filled.ok_or("a macro fills it")?;
@@ -188,10 +188,10 @@ impl<'s, 'a> Guard<'s, 'a> {
         // Without the brace that ends the branch.
         let rest = ByteSpan::new(self.filled.end().0, self.site.span.end().0 - 1);
         let text = layout.text_of(rest);
-        let line_end = memchr::memchr(b'\n', text).ok_or("the branch stands on one line")?;
+        let line_end = memchr::memchr(b'\n', text).ok_or("the branch is on one line")?;
         let (comment, moved) = text.split_at(line_end);
         if memchr::memchr(b';', comment).is_some() {
-            return Err("the branch stands on one line");
+            return Err("the branch is on one line");
         }
         let mut new = comment.trim_ascii_end().to_vec();
         for line in [&b"}"[..], unlock.as_bytes()] {

@@ -9,22 +9,21 @@ use crate::state::{Kind, Lazy, Variable, inventory};
 
 declare_rule! {
     /// ## What it does
-    /// Finds static pointers that a function fills where it finds them `NULL`: interned strings,
-    /// imported modules and their attributes, tables.
+    /// Finds static pointers that a function fills if they are `NULL`: interned strings, imported modules
+    /// and their attributes, tables.
     ///
     /// ## Why
-    /// Two threads may both find the pointer empty. Each makes a value; one of the two is lost,
-    /// and callers that compare by identity see two different objects. On processors with weak
-    /// ordering a thread may also see the pointer before what it points to.
+    /// Two threads may both find the pointer empty. Each makes a value, and callers that compare by identity
+    /// see two objects. On processors with weak ordering, a thread may also see the pointer before
+    /// the memory that it points to.
     ///
     /// ## Example
     /// ```c
     /// static PyObject *name = NULL;
     /// if (name == NULL) {
     ///     name = PyUnicode_InternFromString("name");
-    ///     if (name == NULL) {
+    ///     if (name == NULL)
     ///         return NULL;
-    ///     }
     /// }
     /// ```
     /// becomes
@@ -36,58 +35,27 @@ declare_rule! {
     ///     name = PyUnicode_InternFromString("name");
     /// }
     /// PyMutex_Unlock(&name_mutex);
-    /// if (name == NULL) {
+    /// if (name == NULL)
     ///     return NULL;
-    /// }
     /// ```
-    /// Below Python 3.13 and in the limited API, which have no `PyMutex`, the compatibility header
-    /// makes the calls empty: there the GIL does the same.
-    ///
-    /// A test that is part of the assignment, `if ((name = make()) == NULL) return NULL;`, moves after
-    /// the mutex too. Values that one branch makes, or one test asks for, share a mutex. So do all
-    /// places that fill the same variable. A branch without a way out runs under the mutex as it is.
-    ///
-    /// A constant made of literals needs no mutex if the file also makes the module, and nothing uses
-    /// the constant before that. `PyInit_name`, or the function in the `Py_mod_exec` slot, then fills
-    /// it first of all; a variable of a function moves to the file for that. The mutex is the
-    /// alternative in `ungil review`.
-    ///
-    /// Code that may run Python code, above all an import, runs with the mutex released: it may call
-    /// this function again, or wait for a thread that does. The first value stays:
-    /// ```c
-    /// PyObject *new_frozen = NULL;
-    /// PyMutex_Lock(&frozen_mutex);
-    /// if (frozen == NULL) {
-    ///     PyObject *module;
-    ///     PyMutex_Unlock(&frozen_mutex);
-    ///     module = PyImport_ImportModule("bits");
-    ///     if (module == NULL)
-    ///         return NULL;
-    ///     new_frozen = PyObject_GetAttrString(module, "frozen");
-    ///     Py_DECREF(module);
-    ///     if (new_frozen == NULL)
-    ///         return NULL;
-    ///     PyMutex_Lock(&frozen_mutex);
-    ///     if (frozen == NULL) {
-    ///         frozen = Py_NewRef(new_frozen);
-    ///     }
-    /// }
-    /// PyMutex_Unlock(&frozen_mutex);
-    /// Py_XDECREF(new_frozen);
-    /// ```
+    /// Code that may run Python code, such as an import, runs with the mutex released. A constant of
+    /// literals may be filled when the module is made, without a mutex.
     ///
     /// ## Confidence
-    /// `safe` if only functions that fill the variable use it, and the value is made without running
-    /// Python code, or by imports and attribute lookups, whose result may be made twice and dropped
-    /// once. A constant that cannot be made now makes the import of the module fail, not the first
-    /// call. Otherwise `review`: two threads may make the value at the same time; or code under the
-    /// mutex may call this function again, which would then wait for itself.
+    /// `safe` if only functions that fill the variable use it, and if making the value runs no Python code,
+    /// or only imports and attribute lookups.
+    ///
+    /// Otherwise `review`: two threads may make the value at the same time, or code under the mutex may call
+    /// this function again, which then waits for itself.
     ///
     /// ## When it declines
-    /// - The branch can be left when the value is made, or when other statics are half made.
-    /// - The branch can be left in the middle, and fills the variable with a borrowed reference.
+    /// - The branch can be left after the value is made, or while other statics are half made.
+    /// - The branch can be left in the middle, and stores a borrowed reference.
     /// - The function returns early if the variable is filled, or one branch fills it in several ways.
     /// - The variable is declared in another file, or a macro makes the code.
+    ///
+    /// ## References
+    /// - [Shared state](../topics/shared-state.md): where the mutex is released
     pub static LAZY_STATIC_CACHE {
         code: "UG501",
         name: "lazy-static-cache",
@@ -112,8 +80,8 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
         let outcome = match fix(cx, variable, &lazies) {
             Ok(fix) => Outcome::Fix(fix),
             Err(why) => Outcome::Manual(format!(
-                "{why}: fill it while the module is made, or make the value first and store it \
-                 under a `PyMutex` if the variable is still empty"
+                "{why}: fill it during module initialisation, or make the value first and store \
+                 it under a `PyMutex` if the variable is still empty"
             )),
         };
         findings.push(finding(cx, &LAZY_STATIC_CACHE, variable, message, outcome));

@@ -157,7 +157,8 @@ impl<'a> Acquire<'a> {
     pub(super) fn assumption(&self) -> String {
         let names: Vec<String> = self.fields.keys().map(|name| format!("`{name}`")).collect();
         format!(
-            "`{}` may go on with {} as it was at its beginning, whatever is set while it runs",
+            "`{}` may continue with the value of {} at its beginning, even if it changes while \
+             the method runs",
             self.head.function.name,
             names.join(", ")
         )

@@ -32,22 +32,22 @@ pub(super) fn unfit(cx: &PackageCx<'_>, state: &ObjectState, method: &Method) ->
     }
     if let Some((name, field)) = other_object(function, state, &locked) {
         return Some(format!(
-            "it uses `{field}` of `{name}` as well, which is not known where it begins: hold both \
+            "it also uses `{field}` of `{name}`, which is not known at its beginning: lock both \
              objects with `Py_BEGIN_CRITICAL_SECTION2` there"
         ));
     }
     if detaches(cx, function, MAX_DEPTH) {
         return Some(
-            "its body detaches the thread, which lets the lock go there: read the fields in a \
-             section, keep what they hold by a strong reference, and leave the section before"
+            "its body detaches the thread, which releases the lock: read the fields in a section, \
+             take strong references, and leave the section before that"
                 .into(),
         );
     }
     let (callee, field) = python_on_field(cx, function, state)?;
     Some(format!(
-        "`{callee}` runs Python code on `{field}`, which lets the lock go there: read the field in \
-         a section, take a strong reference, leave the section, and then use it; replace it by an \
-         exchange in a section"
+        "`{callee}` runs Python code on `{field}`, which may release the lock: read the field in \
+         a section, take a strong reference, leave the section, and then use it; to replace the \
+         field, swap the pointer in a section and release the old object afterwards"
     ))
 }
 
@@ -55,7 +55,9 @@ pub(super) fn unfit(cx: &PackageCx<'_>, state: &ObjectState, method: &Method) ->
 /// or one may be `NULL`.
 fn unlockable(cx: &PackageCx<'_>, function: &Function, method: &Method) -> Option<String> {
     if method.objects.len() > 2 {
-        return Some("it uses fields of more than two objects, which no section holds".to_owned());
+        return Some(
+            "it uses fields of more than two objects, which one section cannot lock".to_owned(),
+        );
     }
     let is_object = |at: usize| {
         let roles = cx.roles().into_iter();
@@ -70,7 +72,7 @@ fn unlockable(cx: &PackageCx<'_>, function: &Function, method: &Method) -> Optio
     let missing = method.objects.iter().find(|&&at| !is_object(at))?;
     let name = &function.tree.local(*function.params.get(*missing)?).name;
     Some(format!(
-        "it uses fields of `{name}` as well, which may be `NULL`: where it is none, hold both objects \
+        "it also uses fields of `{name}`, which may be `NULL`: if it is not, lock both objects \
          with `Py_BEGIN_CRITICAL_SECTION2`"
     ))
 }

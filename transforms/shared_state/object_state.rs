@@ -14,16 +14,12 @@ use crate::transforms::split::Split;
 
 declare_rule! {
     /// ## What it does
-    /// Finds types of the extension whose methods change fields of their objects without a lock,
-    /// and the methods that use those fields. One finding names a type.
-    ///
-    /// Some fields are not reported. A field that only `tp_new`, `tp_init`, `tp_dealloc`, `tp_clear`
-    /// and `tp_traverse` write is fine: no other thread has the object then. So is a field that is
-    /// used with a lock held, and a hash that is stored the first time it is computed.
+    /// Finds types whose methods change fields of their objects without a lock, and the methods that use those
+    /// fields. There is one finding for each type.
     ///
     /// ## Why
-    /// Without the GIL two threads may run methods of one object at the same time. A field that
-    /// one of them replaces may be released while the other uses it.
+    /// Without the GIL, two threads may run methods of one object at the same time. One of them may replace a
+    /// field and release the old object while the other uses it.
     ///
     /// ## Example
     /// ```c
@@ -33,14 +29,8 @@ declare_rule! {
     ///     return PyLong_FromLong(self->count++);
     /// }
     /// ```
-    /// becomes
+    /// becomes, with the old body in `counter_next_lock_held`,
     /// ```c
-    /// static PyObject *
-    /// counter_next_lock_held(Counter *self, PyObject *Py_UNUSED(ignored))
-    /// {
-    ///     return PyLong_FromLong(self->count++);
-    /// }
-    ///
     /// static PyObject *
     /// counter_next(Counter *self, PyObject *ignored)
     /// {
@@ -51,46 +41,23 @@ declare_rule! {
     ///     return result;
     /// }
     /// ```
-    /// All methods of the type that use such a field are split, since a lock protects only against
-    /// code that takes it. The slots of numbers, sequences, mappings and buffers are methods as well.
-    /// A method that calls another one on the same object calls its body. A method that uses these
-    /// fields of two objects (`nb_add`, `tp_richcompare`, `METH_O`) locks both:
-    /// `Py_BEGIN_CRITICAL_SECTION2(self, other);`.
-    ///
-    /// The body may detach the thread, or run Python code on a field. Both give up the lock while the
-    /// field is in use. If the method only reads objects and numbers, it reads them under the lock and
-    /// continues without it:
-    /// ```c
-    /// static PyObject *
-    /// event_call(Event *self, PyObject *arg)
-    /// {
-    ///     PyObject *hook;
-    ///     PyObject *result;
-    ///     Py_BEGIN_CRITICAL_SECTION(self);
-    ///     hook = Py_XNewRef(self->hook);
-    ///     Py_END_CRITICAL_SECTION();
-    ///     result = event_call_with_hook(self, arg, hook);
-    ///     Py_XDECREF(hook);
-    ///     return result;
-    /// }
-    /// ```
+    /// All methods of the type that use such a field are split, because a lock protects only against code that
+    /// takes it.
     ///
     /// ## Confidence
     /// `review`: only methods take the lock, and only of the objects that they get. A second call of
-    /// `__init__`, and C code that is not a method, are not covered. A body that runs Python code or
-    /// waits lets other threads run at that point, as it did with the GIL.
+    /// `__init__`, and C code that is not a method, are not covered. A body that runs Python code or waits
+    /// lets other threads run at that point, as it did with the GIL.
     ///
     /// ## When it declines
-    /// - A macro makes the method or its head, or the head has no names for its parameters.
-    /// - Argument Clinic or another tool wrote the method: `@critical_section` in the input of
-    ///   Argument Clinic does the same.
-    /// - The body detaches the thread, or runs Python code on one of the fields, and does more than read
-    ///   objects and numbers: it sets fields, uses fields of other types, keeps or returns what it reads,
-    ///   or passes the object to a function of the package. By hand: read the field in a section, take a
-    ///   strong reference, leave the section, then use it.
-    /// - The body uses fields of an object that is not known when the body begins: a parsed argument, one
-    ///   from a field, or one that may be `NULL`.
+    /// - A macro makes the method or its head, or the head has no parameter names.
+    /// - A tool wrote the method: use `@critical_section` in the input of Argument Clinic.
+    /// - The body gives up the lock while a field is in use, and does more than read objects and numbers.
+    /// - The body uses fields of an object that is not known at its beginning.
     /// - None of the methods that change a field can be split.
+    ///
+    /// ## References
+    /// - [Shared state](../topics/shared-state.md): fields that are not reported, two objects, other cases
     pub static UNLOCKED_OBJECT_STATE {
         code: "UG504",
         name: "unlocked-object-state",
@@ -142,7 +109,7 @@ fn finding(
         function: None,
         api: None,
         message: format!(
-            "methods of `{}` use its {} without a lock while others change {}",
+            "methods of `{}` use its {} without a lock, and others change {} at the same time",
             state.type_name,
             fields(&state.fields),
             if state.fields.len() == 1 {
@@ -231,6 +198,13 @@ fn twin<'s>(cx: &PackageCx<'_>, state: &ObjectState, all: &'s [ObjectState]) -> 
     Some(&twin.type_name)
 }
 
+/// What a person has to confirm of the methods, and of those that use the fields as well.
+fn methods_may_wait(cx: &PackageCx<'_>, state: &ObjectState, users: &FieldUsers<'_>) -> Fact {
+    let (file, _) = cx.item(state.methods[0].item).place;
+    let own = Subject::in_file(cx.file(file).path(), &state.type_name);
+    Fact::new(Claim::MethodsMayWait, own.with(users.others(cx, state)))
+}
+
 /// Splits all methods of the type that can be split.
 fn fix(
     cx: &PackageCx<'_>,
@@ -239,7 +213,9 @@ fn fix(
     users: &FieldUsers<'_>,
 ) -> Result<Fix, String> {
     if let Some(other) = twin(cx, state, all) {
-        return Err(format!("`{other}` has the same methods, from one text"));
+        return Err(format!(
+            "`{other}` has the same methods, because both include the same source text"
+        ));
     }
     let mut splits: Vec<Split<'_>> = Vec::new();
     let mut acquired: Vec<Acquire<'_>> = Vec::new();
@@ -267,7 +243,7 @@ fn fix(
     if first.is_none() {
         return Err(refused
             .first()
-            .map_or("no method was understood".to_owned(), |(name, why)| {
+            .map_or("no method could be analysed".to_owned(), |(name, why)| {
                 format!("`{name}`: {why}")
             }));
     }
@@ -287,15 +263,12 @@ fn fix(
     let sections: BTreeSet<(FileId, &'static str)> = sections.collect();
     let section = |(file, function)| Need::Compat { file, function };
     fix.needs.extend(sections.into_iter().map(section));
-    let (file, _) = cx.item(state.methods[0].item).place;
-    let own = Subject::in_file(cx.file(file).path(), &state.type_name);
-    let own = own.with(users.others(cx, state));
-    fix.assume(Fact::new(Claim::MethodsMayWait, own));
+    fix.assume(methods_may_wait(cx, state, users));
     for acquire in acquired {
         fix.assume(acquire.assumption());
     }
     for (name, why) in refused {
-        fix.assume(format!("`{name}` gets its lock by hand: {why}"));
+        fix.assume(format!("you add the lock to `{name}` by hand: {why}"));
     }
     Ok(fix)
 }

@@ -78,14 +78,14 @@ impl<'s, 'a> Publish<'s, 'a> {
         site: &'s Site<'a>,
     ) -> Result<Self, &'static str> {
         if !matches!(&variable.ty.kind, TypeKind::Pointer(to) if to.name() == Some("PyObject")) {
-            return Err("it is no pointer to an object");
+            return Err("it is not a pointer to an object");
         }
         if site.is_of_several() {
-            return Err("the test asks for more than whether it is empty");
+            return Err("the test checks more than whether it is empty");
         }
         let text = cx.file(site.file).slice(site.span);
         if memchr::memmem::find(text, b"\n#").is_some() {
-            return Err("an `#if` stands in the branch");
+            return Err("the branch contains an `#if`");
         }
         let tree = &site.function.tree;
         let stmts = match &tree.stmt(site.then).kind {
@@ -94,7 +94,7 @@ impl<'s, 'a> Publish<'s, 'a> {
         };
         let local = format!("new_{}", variable.name.trim_start_matches('_'));
         if !site.is_free(cx, &local) {
-            return Err("no name is free for a local variable");
+            return Err("there is no unused name for a local variable");
         }
         Ok(Self {
             variable,
@@ -137,7 +137,7 @@ impl<'s, 'a> Publish<'s, 'a> {
     /// The local, at the top of the block around the test.
     fn declare(&self, cx: &PackageCx<'_>) -> Result<Edit, &'static str> {
         let tree = &self.site.function.tree;
-        let jumps_in = "a label stands in front of it";
+        let jumps_in = "a label stands before it";
         let before = tree.stmt(self.site.stmt).range.start;
         if tree
             .stmts
@@ -146,10 +146,10 @@ impl<'s, 'a> Publish<'s, 'a> {
         {
             return Err(jumps_in);
         }
-        let stmts = block_around(tree, self.site.stmt).ok_or("it is in no block")?;
+        let stmts = block_around(tree, self.site.stmt).ok_or("it is not in a block")?;
         let is_decl = |stmt: &&StmtId| matches!(tree.stmt(**stmt).kind, StmtKind::Decl(_));
         let last = stmts.iter().take_while(is_decl).last();
-        let first = stmts.first().ok_or("it is in no block")?;
+        let first = stmts.first().ok_or("it is not in a block")?;
         let (_, span) = cx
             .stmt_span(self.site.item, *last.unwrap_or(first))
             .ok_or("a macro makes the top of its block")?;
@@ -199,7 +199,7 @@ impl<'s, 'a> Publish<'s, 'a> {
         let leading = self.stmts.iter().take_while(is_decl).count();
         let (declared, work) = self.stmts.split_at(leading);
         let (Some(&first), Some(&last)) = (work.first(), work.last()) else {
-            return Err("the branch only declares");
+            return Err("the branch contains only declarations");
         };
         let (first, last) = (span(first)?, span(last)?);
         let split = self.split(cx, declared, unlock)?;
@@ -231,7 +231,7 @@ impl<'s, 'a> Publish<'s, 'a> {
         let Some(at) = declared.iter().position(calls) else {
             return Ok(None);
         };
-        let too_many = "the branch declares more behind a call";
+        let too_many = "the branch has declarations after a call";
         let StmtKind::Decl(decls) = &tree.stmt(declared[at]).kind else {
             return Err(too_many);
         };

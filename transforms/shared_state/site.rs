@@ -52,11 +52,13 @@ impl<'a> Site<'a> {
 
     fn new(cx: &PackageCx<'a>, variable: &Variable, lazy: Lazy) -> Result<Self, &'static str> {
         let item = lazy.item;
-        let function = cx.function(item).ok_or("its function was not understood")?;
+        let function = cx
+            .function(item)
+            .ok_or("its function could not be analysed")?;
         let tree = &function.tree;
         let stmt = lazy
             .test
-            .ok_or("the function returns where it is filled already")?;
+            .ok_or("the function returns early if it is already filled")?;
         let StmtKind::If {
             cond,
             then,
@@ -66,7 +68,7 @@ impl<'a> Site<'a> {
             return Err("the branch has an `else`");
         };
         let first = first_tested(tree, cond, variable)
-            .ok_or("the test asks for more than whether it is empty")?;
+            .ok_or("the test checks more than whether it is empty")?;
         let (file, span) = cx.stmt_span(item, stmt).ok_or("a macro fills it")?;
         Ok(Self {
             item,
@@ -147,7 +149,7 @@ impl<'a> Site<'a> {
         cx: &PackageCx<'_>,
         variable: &Variable,
     ) -> Result<ByteSpan, &'static str> {
-        let from_macro = "its declaration comes from a macro";
+        let from_macro = "a macro makes its declaration";
         let local = self.first.or(variable.local);
         let (file, span) = match (&cx.item(variable.item).body, local) {
             (Some(Body::Function(function)), Some(local)) => {
@@ -191,7 +193,7 @@ impl<'a> Site<'a> {
         };
         let names = ["_mutex", "_lock", "_guard"].map(|end| format!("{name}{end}"));
         let mut free = names.into_iter().filter(|name| self.is_free(cx, name));
-        free.next().ok_or("no name is free for a mutex")
+        free.next().ok_or("there is no unused name for a mutex")
     }
 
     /// Whether no text of the file holds `name`.

@@ -30,12 +30,12 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// `review`: the compiler must know `_Thread_local` of C11, and nobody may hand the buffer to
-    /// another thread. Where the buffer does not leave the function, a variable without `static`
-    /// may be the better repair.
+    /// `review`: the compiler must support `_Thread_local` of C11, and no code may pass the buffer to
+    /// another thread. If the buffer does not leave the function, a variable without `static` may be
+    /// the better repair.
     ///
     /// ## When it declines
-    /// - The array does not hold characters: its values may be meant for all threads.
+    /// - The array does not hold characters: all threads may be meant to see its values.
     /// - It is filled under a test of another static variable: `if (!ready) { fill(table); ready = 1; }`.
     /// - It is written while the module is made, or other functions use it.
     pub static STATIC_BUFFER {
@@ -61,7 +61,7 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             Ok(fix) => Outcome::Fix(fix),
             Err(why) => Outcome::Manual(format!(
                 "{why}: use a local array or one of the caller, hold a `PyMutex` from the first \
-                 write to the last read, or fill it while the module is made"
+                 write to the last read, or fill it during module initialisation"
             )),
         };
         findings.push(finding(cx, &STATIC_BUFFER, variable, message, outcome));
@@ -70,16 +70,16 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
 
 fn fix(cx: &PackageCx<'_>, variable: &Variable) -> Result<Fix, &'static str> {
     if !holds_characters(variable) {
-        return Err("its values may be meant for all threads");
+        return Err("all threads may be meant to see its values");
     }
     if !variable.early.is_empty() {
-        return Err("it is filled while the module is made as well");
+        return Err("it is also filled during module initialisation");
     }
     if is_used_elsewhere(cx, variable) || variable.local.is_none() {
         return Err("other functions use it");
     }
     if is_filled_once(cx, variable) {
-        return Err("it is filled only where another variable asks for it");
+        return Err("it is filled only if another variable says so");
     }
     let (file, at) = storage_class(cx, variable).ok_or("its declaration comes from a macro")?;
     let mut fix = Fix::safe(format!("give each thread its own `{}`", variable.name));

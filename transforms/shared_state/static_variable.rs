@@ -13,90 +13,49 @@ use crate::state::{Kind, Variable, inventory};
 
 declare_rule! {
     /// ## What it does
-    /// Finds static variables (of files and of functions) that are written without a lock by
-    /// functions that run after import: counters, options, hooks, free lists, tables, static
-    /// types, references that are replaced. One finding names the variable and the places that
-    /// write it. A function with four or more static numbers or structs gets one finding for all of
-    /// them, and so do three or more variables of a file that the same functions write.
-    ///
-    /// Some variables are not reported: those that are only written while the module is initialised
-    /// or destroyed, `const` and thread-local data, atomics and locks, variables whose writes all
-    /// hold a lock, and variables that only builds with the GIL have.
+    /// Finds static variables, of files and of functions, that functions write without a lock after import:
+    /// counters, options, hooks, free lists, tables, static types, replaced references. A finding names
+    /// the variables and the places that write them.
     ///
     /// ## Why
-    /// Without the GIL two threads may write at the same time, and one may read what another has
-    /// half written. A count gets lost, an entry of a free list is handed out twice, a reference
-    /// is released while another thread uses it.
+    /// Without the GIL, two threads may write at the same time. A count gets lost, an entry of a free list is
+    /// handed out twice, or a reference is released while another thread uses it.
     ///
     /// ## Example
     /// ```c
     /// static int strict;
     /// static unsigned long calls;
     ///
-    /// static PyObject *
-    /// set_strict(PyObject *module, PyObject *args)
-    /// {
-    ///     int value;
-    ///     if (!PyArg_ParseTuple(args, "p", &value))
-    ///         return NULL;
-    ///     strict = value;
-    ///     Py_RETURN_NONE;
-    /// }
-    ///
-    /// static PyObject *
-    /// check(PyObject *module, PyObject *text)
-    /// {
-    ///     calls++;
-    ///     return PyBool_FromLong(!strict || PyUnicode_Check(text));
-    /// }
+    /// strict = value;
+    /// calls++;
     /// ```
     /// becomes
     /// ```c
     /// static PYAPI_ATOMIC(int) strict;
     /// static PYAPI_ATOMIC(unsigned long) calls;
     ///
-    /// static PyObject *
-    /// set_strict(PyObject *module, PyObject *args)
-    /// {
-    ///     int value;
-    ///     if (!PyArg_ParseTuple(args, "p", &value))
-    ///         return NULL;
-    ///     strict = value;
-    ///     Py_RETURN_NONE;
-    /// }
-    ///
-    /// static PyObject *
-    /// check(PyObject *module, PyObject *text)
-    /// {
-    ///     PYAPI_ATOMIC_ADD(calls, 1);
-    ///     return PyBool_FromLong(!strict || PyUnicode_Check(text));
-    /// }
+    /// strict = value;
+    /// PYAPI_ATOMIC_ADD(calls, 1);
     /// ```
-    /// No Python has these macros: the compatibility header defines them for all. With the GIL they
-    /// are `int` and `+=`; without it `_Atomic(int)`, and for the compiler of Windows a `volatile`
-    /// type and an interlocked addition.
+    /// The compatibility header defines these macros for every Python.
     ///
     /// ## Confidence
-    /// Always `review`: whether other state has to fit the number is for its authors to say. The fix
-    /// asks for more where more is seen: a call may find two values; two numbers may have to fit
-    /// together; what is done beside setting the variable may have to be seen with it; a function that
-    /// uses it is called by a pointer, or by code that was not looked at.
+    /// Always `review`: only the authors know whether the number must agree with other state. The fix names
+    /// what else to confirm.
     ///
     /// ## When it declines
-    /// - It is no static whole number of a `.c` file with `Python.h`, or wider than an address:
-    ///   `double`, `long long`.
+    /// - The variable is not a static integer in a `.c` file with `Python.h`, or is wider than a pointer.
     /// - It is `volatile`, or some of its writes hold a lock.
-    /// - It is tested and then changed, set to what is computed from it, or counted and asked for in
-    ///   one call: these need a lock.
-    /// - It is set together with two others, or with something else than a number.
-    /// - Its address is taken, `sizeof` asks for it, it says which entry of an array is used, or the
-    ///   value of `n++` is.
-    /// - A macro declares or counts it, or text with its name is not understood.
+    /// - One call tests it and then changes it, sets it to a value computed from it, or counts it and reads it.
+    ///   These need a lock.
+    /// - It is set together with two others, or with something else.
+    /// - Its address is taken, `sizeof` is applied to it, it is an array index, or the value of `n++` is used.
+    /// - A macro declares or counts it, or code with its name could not be analysed.
     ///
-    /// Pointers, tables, types, structs and numbers that say that something was set up have no fix,
-    /// since the repairs differ in what they mean: state of the module, with a lock; a variable for
-    /// each thread; or none at all, if the value can be set while the module is made. The finding
-    /// names those that fit the variable.
+    /// For pointers, tables, structs and flags the finding names the repairs that fit.
+    ///
+    /// ## References
+    /// - [Shared state](../topics/shared-state.md): what is not reported, choosing a repair
     pub static SHARED_STATIC_VARIABLE {
         code: "UG503",
         name: "shared-static-variable",
@@ -116,8 +75,8 @@ const MANY: usize = 4;
 const NAMED: usize = 3;
 
 /// What to do with a number of which an atomic type keeps too little.
-const LOCK: &str = "hold a `PyMutex` from the first of these uses to the last, keep one for each \
-                    thread, or set it while the module is made";
+const LOCK: &str = "hold a `PyMutex` from the first of these uses to the last, keep one variable \
+                    for each thread, or set it during module initialisation";
 
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let rule = &SHARED_STATIC_VARIABLE;
@@ -168,14 +127,14 @@ fn together(cx: &PackageCx<'_>, function: &Function, variables: &[&Variable]) ->
         .map(|variable| format!("`{}`", variable.name))
         .collect();
     let message = format!(
-        "`{}` keeps {} variables static that all threads write without a lock: {} and {} more",
+        "`{}` has {} static variables that all threads write without a lock: {} and {} more",
         function.name,
         variables.len(),
         names.join(", "),
         variables.len() - NAMED
     );
-    let advice = "leave `static` out where no value has to last from one call to the next, or hold \
-                  a `PyMutex` around each call of the function";
+    let advice = "remove `static` if no value has to last from one call to the next, or hold a \
+                  `PyMutex` around each call of the function";
     let outcome = Outcome::Manual(advice.to_owned());
     finding(cx, &SHARED_STATIC_VARIABLE, variables[0], message, outcome)
 }
@@ -187,42 +146,43 @@ fn describe(kind: &Kind, variable: &Variable) -> Option<(String, &'static str)> 
         Kind::Cache(_) | Kind::Buffer => return None,
         Kind::Once => (
             format!(
-                "`{name}` says that something was set up on first use: two threads may set it up, \
-                 or one may use it half done"
+                "`{name}` says that something was set up on first use: two threads may set it up \
+                 at the same time, or one may use it half done"
             ),
-            "set it up while the module is made, or hold a `PyMutex` from the test to the end of \
-             the setup",
+            "set it up during module initialisation, or hold a `PyMutex` from the test to the end \
+             of the setup",
         ),
         Kind::Counter => (
             format!("`{name}` is counted by all threads without a lock: counts get lost"),
-            "make it atomic, keep one for each thread, or hold a `PyMutex` around each use",
+            "make it atomic, keep one counter for each thread, or hold a `PyMutex` around each use",
         ),
         Kind::Type => (
             format!("the static type `{name}` is changed after import"),
-            "call `PyType_Ready` and fill the slots while the module is made",
+            "call `PyType_Ready` and fill the slots during module initialisation",
         ),
         Kind::Pointer => (
             format!("`{name}` is replaced while other threads may use what it points to"),
-            "keep it in the state of the module and hold a `PyMutex` around each exchange and \
-             around each read that takes a reference, or set it while the module is made",
+            "move it to the module state and hold a `PyMutex` around each exchange and each read \
+             that takes a reference, or set it during module initialisation",
         ),
         Kind::Hook => (
             format!("the function in `{name}` is replaced while other threads may call it"),
-            "set it while the module is made, or make it atomic",
+            "set it during module initialisation, or make it atomic",
         ),
         Kind::Option => (
             format!("`{name}` is set by one thread while others may read it"),
-            "make it atomic, keep one for each thread, or set it while the module is made",
+            "make it atomic, keep one variable for each thread, or set it during module \
+             initialisation",
         ),
         Kind::Table => (
             format!("entries of `{name}` are changed by all threads without a lock"),
-            "hold a `PyMutex` around each use; a free list can be left out where \
-             `Py_GIL_DISABLED` is defined, or kept for each thread",
+            "hold a `PyMutex` around each use; a free list can be left out if `Py_GIL_DISABLED` \
+             is defined, or be kept for each thread",
         ),
         Kind::Struct => (
             format!("`{name}` is changed by all threads without a lock"),
-            "keep it in the state of the module and hold a `PyMutex` around each use, or keep one \
-             for each thread",
+            "move it to the module state and hold a `PyMutex` around each use, or keep one \
+             variable for each thread",
         ),
     })
 }

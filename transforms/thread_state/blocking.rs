@@ -13,15 +13,15 @@ use super::{finding, settle};
 
 declare_rule! {
     /// ## What it does
-    /// Finds calls that may wait for long, in functions that Python calls, where the thread is
-    /// attached: not between `Py_BEGIN_ALLOW_THREADS` and `Py_END_ALLOW_THREADS`. Such calls sleep,
-    /// join a thread, wait for a process, a semaphore or a socket, or take a lock that others hold
-    /// while they call Python or wait.
+    /// Finds calls that may wait for a long time while the thread is attached, in functions that
+    /// Python calls: they are not between `Py_BEGIN_ALLOW_THREADS` and `Py_END_ALLOW_THREADS`. Such
+    /// calls sleep, join a thread, wait for a process, a semaphore or a socket, or take a lock that
+    /// other threads hold while they call Python or wait.
     ///
     /// ## Why
-    /// On the free-threaded build the garbage collector stops all attached threads, and waits until
-    /// each has stopped: a thread that sleeps attached makes all others wait. If it waits for a lock
-    /// that one of the stopped threads holds, the process hangs.
+    /// On the free-threaded build, the garbage collector stops all attached threads and waits until
+    /// each has stopped. A thread that sleeps while it is attached makes all others wait. If it waits
+    /// for a lock that one of the stopped threads holds, the process hangs.
     ///
     /// ## Example
     /// ```c
@@ -35,9 +35,9 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix: what the call uses must not change while the thread is detached. A lock that
-    /// is only held for a few lines of C is not reported. Calls inside C libraries of the package
-    /// are not reported either.
+    /// There is no fix: what the call uses must not change while the thread is detached, and only the
+    /// author knows whether that holds. A lock that is held only for a few lines of C is not reported.
+    /// Calls inside C libraries of the package are not reported either.
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html>
@@ -45,7 +45,7 @@ declare_rule! {
     pub static ATTACHED_BLOCKING_CALL {
         code: "UG603",
         name: "attached-blocking-call",
-        summary: "a call that may wait for long is made while the thread is attached",
+        summary: "a call that may wait for a long time is made while the thread is attached",
         severity: Deadlock,
         since: "0.1.0",
         best: None,

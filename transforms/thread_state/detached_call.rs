@@ -12,13 +12,13 @@ pub const TRIGGERS: &[&str] = &["PyEval_SaveThread", "PyEval_ReleaseThread"];
 
 declare_rule! {
     /// ## What it does
-    /// Finds calls that need an attached thread between `Py_BEGIN_ALLOW_THREADS` and
-    /// `Py_END_ALLOW_THREADS`, or after `PyEval_SaveThread`: of the C API, and of functions of the
-    /// package that call it.
+    /// Finds calls that need an attached thread but are made while it is detached: between
+    /// `Py_BEGIN_ALLOW_THREADS` and `Py_END_ALLOW_THREADS`, or after `PyEval_SaveThread`. These are calls
+    /// of the C API, and of functions of the package that call it.
     ///
     /// ## Why
-    /// A detached thread has no thread state: on the free-threaded build a call that allocates,
-    /// counts references or sets an exception crashes, and the garbage collector may be running.
+    /// A detached thread has no thread state. On the free-threaded build, a call that allocates, counts
+    /// references or sets an exception crashes. The garbage collector may be running at the same time.
     ///
     /// ## Example
     /// ```c
@@ -75,7 +75,7 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
                 continue;
             }
             let message = format!("`{}` is called while the thread is detached", step.name);
-            let advice = "call it behind the block, or between `Py_BLOCK_THREADS` and \
+            let advice = "call it after the block, or between `Py_BLOCK_THREADS` and \
                           `Py_UNBLOCK_THREADS`";
             let outcome = Outcome::Manual(advice.to_owned());
             let place = package.text(definition.item, step.call);

@@ -24,13 +24,13 @@ const TRIGGERS: &[&str] = &[
 declare_rule! {
     /// ## What it does
     /// Finds calls that run arbitrary Python code (calls, attributes, comparisons, iteration,
-    /// imports) between taking a lock of C and giving it back.
+    /// imports) while a C lock is held.
     ///
     /// ## Why
-    /// Python code may detach the thread, and the garbage collector may stop it there, with the
-    /// lock held. Another thread that waits for the lock while attached cannot be stopped, so the
-    /// collector waits for it, it waits for the lock, and neither goes on. Python code may also try
-    /// to take the same lock again.
+    /// Python code may detach the thread, and the garbage collector may stop it at that point, with the
+    /// lock held. Another thread that waits for the lock while it is attached cannot be stopped. The
+    /// collector then waits for that thread, and that thread waits for the lock: a deadlock. Python code
+    /// may also try to take the same lock again.
     ///
     /// ## Example
     /// ```c
@@ -48,15 +48,15 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix: what the lock protects is not known. A critical section on the object may
-    /// replace the lock: the section is suspended while the thread waits.
+    /// There is no fix: it is not known what the lock protects. A critical section on the object may
+    /// replace the lock, because the section is suspended while the thread waits.
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#critical-sections>
     pub static LOCK_HELD_OVER_PYTHON {
         code: "UG604",
         name: "lock-held-over-python",
-        summary: "Python code runs while a lock of C is held",
+        summary: "Python code runs while a C lock is held",
         severity: Deadlock,
         since: "0.1.0",
         best: None,
@@ -84,8 +84,8 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
                     continue;
                 }
                 let message = format!("`{}` runs Python code while `{lock}` is locked", step.name);
-                let advice = "give the lock back before, with a reference of its own to what is \
-                              used, or use a critical section";
+                let advice = "take a strong reference to the objects in use and release the lock \
+                              first, or use a critical section";
                 let outcome = Outcome::Manual(advice.to_owned());
                 let place = package.text(definition.item, step.call);
                 let Some(mut found) =

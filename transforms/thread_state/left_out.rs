@@ -15,10 +15,10 @@ declare_rule! {
     /// define them away under `#ifdef Py_GIL_DISABLED`.
     ///
     /// ## Why
-    /// They do not only take and give the GIL: they detach the thread from the interpreter and
-    /// attach it. Without the GIL the garbage collector still stops all attached threads, so one
-    /// that waits without detaching makes all others wait; and a thread of C that never attached
-    /// crashes in the first call that needs a thread state.
+    /// These calls do not only release and acquire the GIL: they detach the thread from the interpreter
+    /// and attach it. Without the GIL, the garbage collector still stops all attached threads, so a
+    /// thread that waits without detaching makes all others wait. A thread that C started and that
+    /// never attached crashes in the first call that needs a thread state.
     ///
     /// ## Example
     /// ```c
@@ -38,15 +38,15 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix: the code may do something else in their place, which would have to be removed
-    /// when they come back.
+    /// There is no fix: the code may do something else instead of these calls, and that would have to be
+    /// removed when they are restored.
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#thread-state-and-gil-apis>
     pub static THREAD_CALL_LEFT_OUT {
         code: "UG605",
         name: "gil-only-thread-state",
-        summary: "builds without the GIL leave out what attaches or detaches the thread",
+        summary: "code that attaches or detaches the thread is left out of builds without the GIL",
         severity: Deadlock,
         since: "0.1.0",
         best: None,
@@ -97,7 +97,7 @@ fn told(cx: &PackageCx<'_>, file: FileId, span: ByteSpan) -> Finding {
         message: format!("`{word}` is left out of builds without the GIL"),
         notes: Vec::new(),
         outcome: Outcome::Manual(
-            "keep it in both builds: a thread attaches and detaches without the GIL too".to_owned(),
+            "keep it in both builds: threads also attach and detach without the GIL".to_owned(),
         ),
     }
 }

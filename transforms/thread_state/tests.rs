@@ -33,10 +33,10 @@ static PyObject *f(PyObject *self, PyObject *arg)
 }
 "#), @r"
     14: `PyErr_SetNone` is called while the thread is detached
-      by hand: call it behind the block, or between `Py_BLOCK_THREADS` and `Py_UNBLOCK_THREADS`
+      by hand: call it after the block, or between `Py_BLOCK_THREADS` and `Py_UNBLOCK_THREADS`
     16: `fail` is called while the thread is detached
       4: this needs an attached thread
-      by hand: call it behind the block, or between `Py_BLOCK_THREADS` and `Py_UNBLOCK_THREADS`
+      by hand: call it after the block, or between `Py_BLOCK_THREADS` and `Py_UNBLOCK_THREADS`
     ");
 }
 
@@ -64,7 +64,7 @@ static PyObject *f(Self *self)
 }
 "#), @r"
     16: `Py_INCREF` is called while the thread is detached
-      by hand: call it behind the block, or between `Py_BLOCK_THREADS` and `Py_UNBLOCK_THREADS`
+      by hand: call it after the block, or between `Py_BLOCK_THREADS` and `Py_UNBLOCK_THREADS`
     ");
 }
 
@@ -107,9 +107,9 @@ static void start(void *arg)
     pthread_create(&t, NULL, (void *(*)(void *))plain, arg);
 }
 "#), @"
-    9: the thread `bad` needs to be attached for this
+    9: the thread function `bad` must be attached for this
       32: the thread is started here
-      by hand: attach with `PyGILState_Ensure()` before, and call `PyGILState_Release()` after
+      by hand: call `PyGILState_Ensure()` before this, and `PyGILState_Release()` afterwards
     ");
 }
 
@@ -137,12 +137,12 @@ static void start(uv_loop_t *loop, uv_work_t *request)
     SDL_AddTimer(10, tick, NULL);
 }
 "#), @"
-    2: the thread `work` needs to be attached for this
+    2: the thread function `work` must be attached for this
       18: the thread is started here
-      by hand: attach with `PyGILState_Ensure()` before, and call `PyGILState_Release()` after
-    6: the thread `notify` needs to be attached for this
+      by hand: call `PyGILState_Ensure()` before this, and `PyGILState_Release()` afterwards
+    6: the thread function `notify` must be attached for this
       19: the thread is started here
-      by hand: attach with `PyGILState_Ensure()` before, and call `PyGILState_Release()` after
+      by hand: call `PyGILState_Ensure()` before this, and `PyGILState_Release()` afterwards
     ");
 }
 
@@ -202,7 +202,7 @@ static PyObject *f(Self *self, PyObject *arg)
 "#), @r"
     6: `PyObject_CallNoArgs` runs Python code while `&self->lock` is locked
       5: it is locked here
-      by hand: give the lock back before, with a reference of its own to what is used, or use a critical section
+      by hand: take a strong reference to the objects in use and release the lock first, or use a critical section
     ");
 }
 
@@ -241,17 +241,17 @@ static PyObject *f(PyObject *self, PyObject *arg)
 }
 "#), @"
     3: `Py_BLOCK_THREADS` is left out of builds without the GIL
-      by hand: keep it in both builds: a thread attaches and detaches without the GIL too
+      by hand: keep it in both builds: threads also attach and detach without the GIL
     6: `PyEval_SaveThread` is left out of builds without the GIL
-      by hand: keep it in both builds: a thread attaches and detaches without the GIL too
+      by hand: keep it in both builds: threads also attach and detach without the GIL
     11: `PyGILState_Ensure` is left out of builds without the GIL
-      by hand: keep it in both builds: a thread attaches and detaches without the GIL too
+      by hand: keep it in both builds: threads also attach and detach without the GIL
     15: `PyGILState_Release` is left out of builds without the GIL
-      by hand: keep it in both builds: a thread attaches and detaches without the GIL too
+      by hand: keep it in both builds: threads also attach and detach without the GIL
     24: `Py_BEGIN_ALLOW_THREADS` is left out of builds without the GIL
-      by hand: keep it in both builds: a thread attaches and detaches without the GIL too
+      by hand: keep it in both builds: threads also attach and detach without the GIL
     28: `Py_END_ALLOW_THREADS` is left out of builds without the GIL
-      by hand: keep it in both builds: a thread attaches and detaches without the GIL too
+      by hand: keep it in both builds: threads also attach and detach without the GIL
     ");
 }
 

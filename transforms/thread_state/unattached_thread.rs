@@ -76,15 +76,16 @@ pub const TRIGGERS: &[&str] = &[
 
 declare_rule! {
     /// ## What it does
-    /// Finds functions that are started as threads (`pthread_create`, `CreateThread`,
-    /// `PyThread_start_new_thread`, …), or handed to a library that runs them on a thread of its own
-    /// (`uv_queue_work`, `SDL_AddTimer`, `Pa_OpenStream`, `sigev_notify_function`, …), and call the C
-    /// API, or a function of the package that does, before they attach with `PyGILState_Ensure`.
+    /// Finds functions that run on a thread of C and call the C API before they attach with
+    /// `PyGILState_Ensure`. Such functions are started as threads (`pthread_create`, `CreateThread`,
+    /// `PyThread_start_new_thread`, …), or passed to a library that runs them on a thread of its own
+    /// (`uv_queue_work`, `SDL_AddTimer`, `Pa_OpenStream`, `sigev_notify_function`, …). The call of the C
+    /// API may also be in a function of the package that they call.
     ///
     /// ## Why
-    /// A thread that C started has no thread state. "Nobody holds the GIL anyway" is no reason to
-    /// drop `PyGILState_Ensure` on the free-threaded build: without it every call that needs a
-    /// thread state crashes, and the garbage collector does not wait for the thread.
+    /// A thread that C started has no thread state. `PyGILState_Ensure` is necessary on the free-threaded
+    /// build, too, although there is no GIL: without it, every call that needs a thread state crashes, and
+    /// the garbage collector does not wait for the thread.
     ///
     /// ## Example
     /// ```c
@@ -104,8 +105,8 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix: the thread must be detached wherever it waits for others, and only the author
-    /// knows where that is.
+    /// There is no fix: the thread must be detached wherever it waits for other threads, and only the
+    /// author knows where that is.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/init.html#non-python-created-threads>
@@ -142,10 +143,10 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             continue;
         };
         let outcome = Outcome::Manual(
-            "attach with `PyGILState_Ensure()` before, and call `PyGILState_Release()` after"
+            "call `PyGILState_Ensure()` before this, and `PyGILState_Release()` afterwards"
                 .to_owned(),
         );
-        let message = format!("the thread `{entry}` needs to be attached for this");
+        let message = format!("the thread function `{entry}` must be attached for this");
         let place = package.text(item, call);
         let Some(mut found) = finding(&UNATTACHED_THREAD, place, entry, message, outcome) else {
             continue;

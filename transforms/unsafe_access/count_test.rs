@@ -19,9 +19,9 @@ declare_rule! {
     /// `PyUnstable_Object_IsUniquelyReferenced`.
     ///
     /// ## Why
-    /// On the free-threaded build the count is kept in two parts, and some references are not
-    /// counted at all: 1 does not mean that nobody else can see the object, and from 3.14 on an
-    /// argument of a function may have a count of 1 although the caller still uses it.
+    /// On the free-threaded build, the count has two parts, and some references are not counted at
+    /// all. A count of 1 does not mean that no other code has the object. Since Python 3.14, an argument
+    /// of a function may have a count of 1 although the caller still uses it.
     ///
     /// ## Example
     /// Before:
@@ -40,18 +40,19 @@ declare_rule! {
     /// threads can reach, they may use the object right after the test. The function is new in 3.14;
     /// older Pythons get it from the compatibility header.
     ///
+    /// For an argument of the function on Python 3.14 and newer, use
+    /// `PyUnstable_Object_IsUniqueReferencedTemporary` instead: the caller may still use the object.
+    ///
     /// ## When it declines
-    /// - The comparison is with 2: which of the two references others may use cannot be seen.
-    /// - It is made by the body of a macro.
-    /// - On 3.14 an argument of a function may have a count of 1 although its caller still uses it:
-    ///   `PyUnstable_Object_IsUniqueReferencedTemporary` is for those.
+    /// - The comparison is with 2: it is not known which of the two references other code may use.
+    /// - The comparison is in the body of a macro.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/object.html#c.PyUnstable_Object_IsUniquelyReferenced>
     pub static REFERENCE_COUNT_TEST {
         code: "UG703",
         name: "reference-count-test",
-        summary: "a reference count is taken for a proof that nobody else has the object",
+        summary: "a reference count is used as a proof that no other code has the object",
         severity: Race,
         since: "0.1.0",
         best: Some(Confidence::Review),
@@ -170,7 +171,7 @@ fn finding(cx: &PackageCx<'_>, look: Look<'_>, expr: ExprId, test: Test) -> Opti
     let (file, span) = told_at(cx, look.item, expr)?;
     let by_hand = || {
         "use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only \
-         this thread can reach the object, else a lock"
+         this thread can reach the object; otherwise use a lock"
             .to_owned()
     };
     let fix = fix(cx, look, expr, test);
@@ -180,7 +181,7 @@ fn finding(cx: &PackageCx<'_>, look: Look<'_>, expr: ExprId, test: Test) -> Opti
         span,
         function: Some(look.function.name.clone()),
         api: None,
-        message: "this count does not prove that nobody else has the object".to_owned(),
+        message: "this count does not prove that no other code has the object".to_owned(),
         notes: Vec::new(),
         outcome: fix.map_or_else(|| Outcome::Manual(by_hand()), Outcome::Fix),
     })
@@ -209,14 +210,14 @@ fn fix(cx: &PackageCx<'_>, look: Look<'_>, expr: ExprId, test: Test) -> Option<F
         };
     }
     let not = if is_one { "" } else { "!" };
-    let mut fix = Fix::safe(format!("ask `{UNIQUE}`"));
+    let mut fix = Fix::safe(format!("call `{UNIQUE}`"));
     fix.replace(file, span, format!("{not}{UNIQUE}({text})"));
     fix.assume(
-        "no other thread can find the object, through a container, a field or a weak reference, \
-         while this one takes it for its own",
+        "no other thread can reach the object, through a container, a field or a weak reference, \
+         while this one treats it as its own",
     );
     if !test.is_exact {
-        fix.assume("the object is not being taken down: its count is not 0");
+        fix.assume("the object is not being destroyed: its count is not 0");
     }
     fix.needs.push(Need::Compat {
         file,

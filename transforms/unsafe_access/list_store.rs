@@ -15,12 +15,12 @@ pub const NAMES: &[&str] = &["PyList_SET_ITEM"];
 
 declare_rule! {
     /// ## What it does
-    /// Replaces `PyList_SET_ITEM` with `PyList_SetItem` where the list is not one that the
-    /// function has just made.
+    /// Replaces `PyList_SET_ITEM` with `PyList_SetItem`, except for a list that the function has just
+    /// made.
     ///
     /// ## Why
-    /// The macro stores without a lock and without looking: another thread can shorten the list
-    /// meanwhile, and the item that stood there before is not released.
+    /// The macro stores without a lock and without a check. Another thread can shorten the list at the
+    /// same time, and the old item is not released.
     ///
     /// ## Example
     /// Before:
@@ -32,14 +32,13 @@ declare_rule! {
     ///     PyList_SetItem(self->rows, i, row);
     ///
     /// ## Confidence
-    /// Review: `PyList_SetItem` releases the old item, so code that released it itself, or moves
-    /// items from place to place, must change; it can fail, with an exception, where the index is
-    /// out of range.
+    /// Review: `PyList_SetItem` releases the old item, so code that released it itself, or that moves
+    /// items within the list, must change. It fails with an exception if the index is out of range.
     ///
     /// ## When it declines
-    /// - The call is made by the body of a macro, or its value is used.
+    /// - The call is in the body of a macro, or its value is used.
     /// - The item is `NULL`, or its index is past the last item: `PyList_SetItem` releases the old item,
-    ///   and refuses an index out of range.
+    ///   and rejects an index that is out of range.
     /// - The function reads items of the list itself: it moves them, or releases the old one. The fix
     ///   removes a release right before the store.
     ///
@@ -77,7 +76,7 @@ fn finding(cx: &PackageCx<'_>, types: &Types<'_>, site: CallSite) -> Option<Find
     let outcome = match cx.provenance(site, 0) {
         Verdict::Safe(proof) => Outcome::Safe(proof.sentence),
         Verdict::Shared(_) if cx.runs_at_init_only(&function.name) => {
-            Outcome::Safe("it runs only while the module is made".to_owned())
+            Outcome::Safe("it runs only during module initialisation".to_owned())
         }
         // Helpers fill lists that their callers have just made.
         Verdict::Shared(SharedKind::Parameter(_) | SharedKind::Unknown) => return None,
@@ -93,7 +92,7 @@ fn finding(cx: &PackageCx<'_>, types: &Types<'_>, site: CallSite) -> Option<Find
         span,
         function: Some(function.name.clone()),
         api: Some("PyList_SET_ITEM"),
-        message: "`PyList_SET_ITEM` stores into a list that other threads may see".to_owned(),
+        message: "`PyList_SET_ITEM` stores into a list that other threads may use".to_owned(),
         notes: Vec::new(),
         outcome,
     })
@@ -157,19 +156,18 @@ fn outcome(cx: &PackageCx<'_>, site: CallSite, tree: &Tree) -> Outcome {
     let name = cx.span(site.item, callee).filter(|_| is_statement);
     let Some((file, span)) = name else {
         return Outcome::Manual(
-            "use `PyList_SetItem`, which locks the list, looks at the index and releases the old \
-             item"
+            "use `PyList_SetItem`, which locks the list, checks the index and releases the old item"
                 .to_owned(),
         );
     };
-    let mut fix = Fix::safe("store by `PyList_SetItem`");
+    let mut fix = Fix::safe("store with `PyList_SetItem`");
     fix.replace(file, span, "PyList_SetItem");
     // Py_DECREF(PyList_GET_ITEM(list, i));
     let released = store.and_then(|store| store.released_before());
     match released.and_then(|(stmt, _)| cx.stmt_span(site.item, stmt)) {
         Some((file, span)) => fix.edits.push(cx.layout(file, span).remove(span)),
-        None => fix.assume("nothing else releases or keeps the item that stood there before"),
+        None => fix.assume("nothing else releases or keeps the old item"),
     }
-    fix.assume("the index is in range: else `PyList_SetItem` sets an exception");
+    fix.assume("the index is in range: otherwise `PyList_SetItem` sets an exception");
     Outcome::Fix(fix)
 }

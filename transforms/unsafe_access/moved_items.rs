@@ -52,21 +52,21 @@ impl<'a> Store<'a> {
     pub(super) fn obstacle(&self) -> Option<&'static str> {
         if self.tree.is_null(self.value) {
             return Some(
-                "`NULL` takes out an item that somebody else has then, and `PyList_SetItem` would \
-                 release it: use `PyList_SetSlice`, or store `None` where no slot may be empty",
+                "`NULL` removes an item that other code then owns, and `PyList_SetItem` would \
+                 release it: use `PyList_SetSlice`, or store `None` if no slot may be empty",
             );
         }
         if self.is_size(self.index) || self.sets_size() {
             return Some(
-                "the item goes behind the last one, where `PyList_SetItem` refuses it: use \
+                "the item is stored after the last one, which `PyList_SetItem` rejects: use \
                  `PyList_Append`",
             );
         }
         let released = self.released_before().map(|(_, read)| read);
         let mut reads = self.tree.expr_ids().filter(|&expr| self.reads_item(expr));
         reads.any(|read| Some(read) != released).then_some(
-            "the function reads items of the list itself, and moves or releases what stood there: \
-             `PyList_SetItem` would release it once more",
+            "the function reads items of the list itself, and moves or releases the old item: \
+             `PyList_SetItem` would release it again",
         )
     }
 

@@ -22,9 +22,9 @@ declare_rule! {
     /// `Py_SET_SIZE`. Reports direct access to the array of a list (`ob_item`).
     ///
     /// ## Why
-    /// The free-threaded build has no `ob_refcnt`: the count is kept in two parts. Sizes and types
-    /// are read there in one step. The array of a list can be replaced and freed by another thread
-    /// at any time.
+    /// The free-threaded build has no `ob_refcnt`: the count has two parts. `Py_SIZE` and `Py_TYPE` read
+    /// sizes and types atomically there. Another thread can replace and free the array of a list at any
+    /// time.
     ///
     /// ## Example
     /// Before:
@@ -42,17 +42,17 @@ declare_rule! {
     /// assignment to the count: `Py_SET_REFCNT` reads the old count first.
     ///
     /// ## When it declines
-    /// - The array of a list: `PyList_GetItemRef`, a critical section, or a tuple.
-    /// - The size of an int: from 3.12 on it has none, and `Py_SIZE` reads something else.
-    /// - The access is made by the body of a macro, the address is taken, or the assignment is a
-    ///   part of a larger expression.
+    /// - The array of a list: use `PyList_GetItemRef`, a critical section, or a tuple instead.
+    /// - The size of an int: since Python 3.12 an int has no size, and `Py_SIZE` reads something else.
+    /// - The access is in the body of a macro, its address is taken, or the assignment is part of a
+    ///   larger expression.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/structures.html#c.Py_SET_TYPE>
     pub static DIRECT_OBJECT_FIELD {
         code: "UG702",
         name: "direct-object-field",
-        summary: "a field of an object is used that the API gives by a function",
+        summary: "a field of an object is used directly instead of through the API",
         severity: Race,
         since: "0.1.0",
         best: Some(Confidence::Safe),
@@ -164,14 +164,14 @@ impl Look<'_> {
                 return None;
             }
             let advice = "use `PyList_GetItemRef` and `PyList_SetItem`, a critical section on the \
-                          list, or a tuple made of it";
-            let message = "`ob_item` of a list can be freed by another thread".to_owned();
+                          list, or a tuple made from it";
+            let message = "another thread can free `ob_item` of a list".to_owned();
             return self.tell(expr, message, Outcome::Manual(advice.to_owned()));
         }
         if &**field == "ob_size" && self.is_int(object) {
-            let advice = "use `_PyLong_Sign`, `PyLong_AsNativeBytes` to read the value and \
-                          `PyLong_FromNativeBytes` to make one: `Py_SIZE` is not for an int";
-            let message = "from 3.12 on an int has no `ob_size`".to_owned();
+            let advice = "use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and \
+                          create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int";
+            let message = "since Python 3.12 an int has no `ob_size`".to_owned();
             return self.tell(expr, message, Outcome::Manual(advice.to_owned()));
         }
         let (_, functions) = self.access(expr)?;
@@ -238,7 +238,7 @@ impl Look<'_> {
     fn get(&self, expr: ExprId, object: ExprId, get: &'static str) -> Option<Fix> {
         let (file, span) = self.cx.span(self.item, expr)?;
         let object = self.text(object)?;
-        let mut fix = Fix::safe(format!("read it by `{get}`"));
+        let mut fix = Fix::safe(format!("read it with `{get}`"));
         fix.replace(file, span, format!("{get}({object})"));
         Some(fix)
     }
@@ -280,11 +280,11 @@ impl Look<'_> {
         let (whole, value) = assignment?;
         let (file, span) = self.cx.span(self.item, whole)?;
         let (object, value) = (self.text(object)?, self.text(value)?);
-        let mut fix = Fix::safe(format!("set it by `{set}`"));
+        let mut fix = Fix::safe(format!("set it with `{set}`"));
         fix.replace(file, span, format!("{set}({object}, {value})"));
         if set == "Py_SET_REFCNT" {
             // From 3.12 on it looks at the old count, and leaves immortal objects alone.
-            fix.assume("the count was set before: this does not initialise fresh memory");
+            fix.assume("the count was set before: this does not initialise new memory");
         }
         fix.needs.push(Need::Compat {
             file,

@@ -38,12 +38,12 @@ const STORES: &[&str] = &["PyList_SET_ITEM", "PyTuple_SET_ITEM"];
 
 declare_rule! {
     /// ## What it does
-    /// Finds memory that is made for the items of a list, a dict or any sequence (`malloc`,
-    /// `PyMem_New`, `PyTuple_New`, …) and filled in a loop that goes by the container again: by
-    /// `i < PyList_GET_SIZE(list)`, or by `PyDict_Next`.
+    /// Finds memory that is allocated for the items of a list, a dict or any sequence (`malloc`,
+    /// `PyMem_New`, `PyTuple_New`, …) and filled in a loop that asks the container again when to stop:
+    /// `i < PyList_GET_SIZE(list)`, or `PyDict_Next`.
     ///
     /// ## Why
-    /// Another thread can add items between the two. The loop then writes past the end of the
+    /// Another thread can add items in between. The loop then writes past the end of the
     /// memory. A strong reference for each item does not prevent that.
     ///
     /// ## Example
@@ -52,7 +52,7 @@ declare_rule! {
     /// for (i = 0; i < PyList_GET_SIZE(list); i++)
     ///     values[i] = number_of(list, i);
     /// ```
-    /// Use instead, where `number_of` copes with an item that is not there any more:
+    /// Use instead, if `number_of` handles an item that no longer exists:
     /// ```c
     /// n = PyList_GET_SIZE(list);
     /// values = PyMem_New(double, n);
@@ -61,15 +61,15 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix: what a shorter container means for the rest of the function is for the
-    /// author to say. A loop that also compares the index with the first size is not reported.
+    /// There is no fix: only the author knows what a shorter container means for the rest of the
+    /// function. A loop that also compares the index with the first size is not reported.
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#container-thread-safety>
     pub static SIZE_ASKED_AGAIN {
         code: "UG704",
         name: "size-asked-again",
-        summary: "memory is filled by another size of a container than it was made for",
+        summary: "memory is allocated for one size of a container and filled up to another",
         severity: Memory,
         since: "0.1.0",
         best: None,
@@ -234,12 +234,12 @@ impl Look<'_> {
             Verdict::Safe(proof) => Outcome::Safe(proof.sentence),
             Verdict::Shared(_) if self.cx.runs_at_init_only(&self.function.name) => return None,
             Verdict::Shared(_) => Outcome::Manual(
-                "go by the size that the memory was made for, and stop where there is nothing \
-                 left; or hold a critical section from there to the end of the loop"
+                "use the size that the memory was allocated for, and stop if no item is left; or \
+                 hold a critical section from the allocation to the end of the loop"
                     .to_owned(),
             ),
         };
-        let told = "the memory is made here, for an earlier size";
+        let told = "the memory is allocated here, for an earlier size";
         let note = note_at(self.cx, self.item, memory.made_at, told);
         Some(Finding {
             rule: &SIZE_ASKED_AGAIN,
@@ -247,7 +247,8 @@ impl Look<'_> {
             span,
             function: Some(self.function.name.clone()),
             api: None,
-            message: "this may go on for longer than the memory that the loop fills".to_owned(),
+            message: "this may return more items than the memory that the loop fills can hold"
+                .to_owned(),
             notes: note.into_iter().collect(),
             outcome,
         })

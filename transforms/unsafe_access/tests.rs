@@ -21,14 +21,14 @@ static PyObject *Table_put(Table *self, PyObject *row)
 }
 static PyMethodDef methods[] = {{"put", (PyCFunction)Table_put, METH_O, NULL}, {NULL}};
 "#), @r"
-    6: `PyList_SET_ITEM` stores into a list that other threads may see
-      safe as it is: the container is made by `PyList_New()` on line 5 and nobody else has it while the value is in use
-    8: `PyList_SET_ITEM` stores into a list that other threads may see
+    6: `PyList_SET_ITEM` stores into a list that other threads may use
+      safe as it is: the container is made by `PyList_New()` on line 5, and no other code has it while the value is in use
+    8: `PyList_SET_ITEM` stores into a list that other threads may use
       safe as it is: the list is made in this function and filled here
-    9: `PyList_SET_ITEM` stores into a list that other threads may see
-      review: store by `PyList_SetItem`
-      assumes that nothing else releases or keeps the item that stood there before
-      assumes that the index is in range: else `PyList_SetItem` sets an exception
+    9: `PyList_SET_ITEM` stores into a list that other threads may use
+      review: store with `PyList_SetItem`
+      assumes that nothing else releases or keeps the old item
+      assumes that the index is in range: otherwise `PyList_SetItem` sets an exception
     @@
          self->names = PyList_New(1);
          PyList_SET_ITEM(self->names, 0, fresh);
@@ -67,18 +67,18 @@ static int f(Thing *self, PyObject *arg, Mine *mine, PyObject **all)
     6: `ob_type` is used directly
       by hand: use `Py_TYPE`, or `Py_SET_TYPE` to change it
     13: `ob_type` is used directly
-      safe: read it by `Py_TYPE`
+      safe: read it with `Py_TYPE`
     14: `ob_refcnt` is used directly
-      review: set it by `Py_SET_REFCNT`
-      assumes that the count was set before: this does not initialise fresh memory
+      review: set it with `Py_SET_REFCNT`
+      assumes that the count was set before: this does not initialise new memory
     15: `ob_type` is used directly
-      safe: read it by `Py_TYPE`
+      safe: read it with `Py_TYPE`
     15: `ob_type` is used directly
-      safe: read it by `Py_TYPE`
+      safe: read it with `Py_TYPE`
     17: `ob_refcnt` is used directly
       by hand: use `Py_REFCNT`, or `Py_SET_REFCNT` to change it
     20: `ob_size` is used directly
-      safe: set it by `Py_SET_SIZE`
+      safe: set it with `Py_SET_SIZE`
     @@
      static int f(Thing *self, PyObject *arg, Mine *mine, PyObject **all)
      {
@@ -110,11 +110,11 @@ static void f(PyObject *a, PyObject *b)
 }
 "#), @r"
     4: `ob_type` is used directly
-      safe: read it by `Py_TYPE`
+      safe: read it with `Py_TYPE`
     5: `ob_type` is used directly
-      safe: set it by `Py_SET_TYPE`
+      safe: set it with `Py_SET_TYPE`
     6: `ob_size` is used directly
-      safe: read it by `Py_SIZE`
+      safe: read it with `Py_SIZE`
     @@
      static void f(PyObject *a, PyObject *b)
      {
@@ -140,8 +140,8 @@ static PyObject *f(PyObject *list, PyObject *tuple)
     return use(a, b, c);
 }
 "#), @r"
-    5: `ob_item` of a list can be freed by another thread
-      by hand: use `PyList_GetItemRef` and `PyList_SetItem`, a critical section on the list, or a tuple made of it
+    5: another thread can free `ob_item` of a list
+      by hand: use `PyList_GetItemRef` and `PyList_SetItem`, a critical section on the list, or a tuple made from it
     ");
 }
 
@@ -156,18 +156,18 @@ static long f(PyObject *o, PyLongObject *number, PyTupleObject *row)
     return size + ((PyVarObject *)row)->ob_size;
 }
 "#), @"
-        4: from 3.12 on an int has no `ob_size`
-          by hand: use `_PyLong_Sign`, `PyLong_AsNativeBytes` to read the value and `PyLong_FromNativeBytes` to make one: `Py_SIZE` is not for an int
-        4: from 3.12 on an int has no `ob_size`
-          by hand: use `_PyLong_Sign`, `PyLong_AsNativeBytes` to read the value and `PyLong_FromNativeBytes` to make one: `Py_SIZE` is not for an int
+        4: since Python 3.12 an int has no `ob_size`
+          by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int
+        4: since Python 3.12 an int has no `ob_size`
+          by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int
         5: `ob_size` is used directly
-          safe: set it by `Py_SET_SIZE`
-        5: from 3.12 on an int has no `ob_size`
-          by hand: use `_PyLong_Sign`, `PyLong_AsNativeBytes` to read the value and `PyLong_FromNativeBytes` to make one: `Py_SIZE` is not for an int
-        6: from 3.12 on an int has no `ob_size`
-          by hand: use `_PyLong_Sign`, `PyLong_AsNativeBytes` to read the value and `PyLong_FromNativeBytes` to make one: `Py_SIZE` is not for an int
+          safe: set it with `Py_SET_SIZE`
+        5: since Python 3.12 an int has no `ob_size`
+          by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int
+        6: since Python 3.12 an int has no `ob_size`
+          by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int
         7: `ob_size` is used directly
-          safe: read it by `Py_SIZE`
+          safe: read it with `Py_SIZE`
         @@
          {
              long size = ((PyLongObject *)o)->ob_size + number->ob_base.ob_size;
@@ -197,25 +197,25 @@ static void f(PyObject *a, PyObject *b)
         printf("%zd", Py_REFCNT(a));
 }
 "#), @"
-    2: this count does not prove that nobody else has the object
-      by hand: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object, else a lock
-    6: this count does not prove that nobody else has the object
-      review: ask `PyUnstable_Object_IsUniquelyReferenced`
-      assumes that no other thread can find the object, through a container, a field or a weak reference, while this one takes it for its own
-    6: this count does not prove that nobody else has the object
-      review: ask `PyUnstable_Object_IsUniquelyReferenced`
-      assumes that no other thread can find the object, through a container, a field or a weak reference, while this one takes it for its own
-      assumes that the object is not being taken down: its count is not 0
-    10: this count does not prove that nobody else has the object
-      by hand: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object, else a lock
-    10: this count does not prove that nobody else has the object
-      review: ask `PyUnstable_Object_IsUniquelyReferenced`
-      assumes that no other thread can find the object, through a container, a field or a weak reference, while this one takes it for its own
-      assumes that the object is not being taken down: its count is not 0
-    10: this count does not prove that nobody else has the object
-      review: ask `PyUnstable_Object_IsUniquelyReferenced`
-      assumes that no other thread can find the object, through a container, a field or a weak reference, while this one takes it for its own
-      assumes that the object is not being taken down: its count is not 0
+    2: this count does not prove that no other code has the object
+      by hand: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object; otherwise use a lock
+    6: this count does not prove that no other code has the object
+      review: call `PyUnstable_Object_IsUniquelyReferenced`
+      assumes that no other thread can reach the object, through a container, a field or a weak reference, while this one treats it as its own
+    6: this count does not prove that no other code has the object
+      review: call `PyUnstable_Object_IsUniquelyReferenced`
+      assumes that no other thread can reach the object, through a container, a field or a weak reference, while this one treats it as its own
+      assumes that the object is not being destroyed: its count is not 0
+    10: this count does not prove that no other code has the object
+      by hand: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object; otherwise use a lock
+    10: this count does not prove that no other code has the object
+      review: call `PyUnstable_Object_IsUniquelyReferenced`
+      assumes that no other thread can reach the object, through a container, a field or a weak reference, while this one treats it as its own
+      assumes that the object is not being destroyed: its count is not 0
+    10: this count does not prove that no other code has the object
+      review: call `PyUnstable_Object_IsUniquelyReferenced`
+      assumes that no other thread can reach the object, through a container, a field or a weak reference, while this one treats it as its own
+      assumes that the object is not being destroyed: its count is not 0
     @@
      {
          assert(Py_REFCNT(a) == 1);
@@ -256,12 +256,12 @@ static PyMethodDef methods[] = {
     {"direct", (PyCFunction)direct, METH_NOARGS, NULL}, {"kept", kept, METH_O, NULL}, {NULL}
 };
 "#), @"
-    7: this may go on for longer than the memory that the loop fills
-      6: the memory is made here, for an earlier size
-      by hand: go by the size that the memory was made for, and stop where there is nothing left; or hold a critical section from there to the end of the loop
-    16: this may go on for longer than the memory that the loop fills
-      15: the memory is made here, for an earlier size
-      by hand: go by the size that the memory was made for, and stop where there is nothing left; or hold a critical section from there to the end of the loop
+    7: this may return more items than the memory that the loop fills can hold
+      6: the memory is allocated here, for an earlier size
+      by hand: use the size that the memory was allocated for, and stop if no item is left; or hold a critical section from the allocation to the end of the loop
+    16: this may return more items than the memory that the loop fills can hold
+      15: the memory is allocated here, for an earlier size
+      by hand: use the size that the memory was allocated for, and stop if no item is left; or hold a critical section from the allocation to the end of the loop
     ");
 }
 
@@ -321,10 +321,10 @@ static long f(PyObject *o, PyLongObject *number)
     return ((PyVarObject *)number)->ob_size;
 }
 "#), @"
-    5: from 3.12 on an int has no `ob_size`
-      by hand: use `_PyLong_Sign`, `PyLong_AsNativeBytes` to read the value and `PyLong_FromNativeBytes` to make one: `Py_SIZE` is not for an int
-    6: from 3.12 on an int has no `ob_size`
-      by hand: use `_PyLong_Sign`, `PyLong_AsNativeBytes` to read the value and `PyLong_FromNativeBytes` to make one: `Py_SIZE` is not for an int
+    5: since Python 3.12 an int has no `ob_size`
+      by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int
+    6: since Python 3.12 an int has no `ob_size`
+      by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int
     ");
 }
 
@@ -420,26 +420,26 @@ static PyObject *made2(int n, ...)
 #[test]
 fn stores_that_move_items_are_left() {
     insta::assert_snapshot!(run_triaged(&UNLOCKED_LIST_STORE, STORES), @"
-    8: `PyList_SET_ITEM` stores into a list that other threads may see
-      by hand: the item goes behind the last one, where `PyList_SetItem` refuses it: use `PyList_Append`
-    16: `PyList_SET_ITEM` stores into a list that other threads may see
-      by hand: `NULL` takes out an item that somebody else has then, and `PyList_SetItem` would release it: use `PyList_SetSlice`, or store `None` where no slot may be empty
-    22: `PyList_SET_ITEM` stores into a list that other threads may see
-      by hand: the function reads items of the list itself, and moves or releases what stood there: `PyList_SetItem` would release it once more
-    23: `PyList_SET_ITEM` stores into a list that other threads may see
-      by hand: the function reads items of the list itself, and moves or releases what stood there: `PyList_SetItem` would release it once more
-    30: `PyList_SET_ITEM` stores into a list that other threads may see
-      review: store by `PyList_SetItem`
-      assumes that the index is in range: else `PyList_SetItem` sets an exception
-    37: `PyList_SET_ITEM` stores into a list that other threads may see
-      by hand: the function reads items of the list itself, and moves or releases what stood there: `PyList_SetItem` would release it once more
-    44: `PyList_SET_ITEM` stores into a list that other threads may see
-      review: store by `PyList_SetItem`
-      assumes that nothing else releases or keeps the item that stood there before
-      assumes that the index is in range: else `PyList_SetItem` sets an exception
-    56: `PyList_SET_ITEM` stores into a list that other threads may see
+    8: `PyList_SET_ITEM` stores into a list that other threads may use
+      by hand: the item is stored after the last one, which `PyList_SetItem` rejects: use `PyList_Append`
+    16: `PyList_SET_ITEM` stores into a list that other threads may use
+      by hand: `NULL` removes an item that other code then owns, and `PyList_SetItem` would release it: use `PyList_SetSlice`, or store `None` if no slot may be empty
+    22: `PyList_SET_ITEM` stores into a list that other threads may use
+      by hand: the function reads items of the list itself, and moves or releases the old item: `PyList_SetItem` would release it again
+    23: `PyList_SET_ITEM` stores into a list that other threads may use
+      by hand: the function reads items of the list itself, and moves or releases the old item: `PyList_SetItem` would release it again
+    30: `PyList_SET_ITEM` stores into a list that other threads may use
+      review: store with `PyList_SetItem`
+      assumes that the index is in range: otherwise `PyList_SetItem` sets an exception
+    37: `PyList_SET_ITEM` stores into a list that other threads may use
+      by hand: the function reads items of the list itself, and moves or releases the old item: `PyList_SetItem` would release it again
+    44: `PyList_SET_ITEM` stores into a list that other threads may use
+      review: store with `PyList_SetItem`
+      assumes that nothing else releases or keeps the old item
+      assumes that the index is in range: otherwise `PyList_SetItem` sets an exception
+    56: `PyList_SET_ITEM` stores into a list that other threads may use
       safe as it is: the list is made in this function and filled here
-    68: `PyList_SET_ITEM` stores into a list that other threads may see
+    68: `PyList_SET_ITEM` stores into a list that other threads may use
       safe as it is: the list is made in this function and filled here
     @@
      {

@@ -26,7 +26,7 @@ impl Settings {
     /// If no file may be used, or it cannot be read or written.
     pub(in crate::cli) fn confirm(&self, facts: &[Fact], folder: &Path) -> anyhow::Result<()> {
         if self.is_isolated {
-            bail!("with `--isolated` no configuration is read, so nothing can be confirmed in it");
+            bail!("`--isolated` reads no configuration, so nothing can be confirmed in it");
         }
         let new = folder.join(NEW);
         let path = self.file.as_deref().unwrap_or(&new);
@@ -56,14 +56,14 @@ fn with_facts(text: &str, is_shared: bool, facts: &[Fact]) -> anyhow::Result<Str
     }
     let table = below(table, TABLE, false)?;
     let Some(table) = table.as_table_like_mut() else {
-        bail!("`{TABLE}` is no table");
+        bail!("`{TABLE}` is not a table");
     };
     for fact in facts {
         let list = table
             .entry(fact.claim().key())
             .or_insert_with(|| value(Array::new()));
         let Some(list) = list.as_array_mut() else {
-            bail!("`{TABLE}.{}` is no list", fact.claim().key());
+            bail!("`{TABLE}.{}` is not a list", fact.claim().key());
         };
         let subject = fact.subject();
         if list.iter().all(|it| it.as_str() != Some(&subject)) {
@@ -78,7 +78,7 @@ fn below<'t>(table: &'t mut Item, key: &str, is_implicit: bool) -> anyhow::Resul
     // A table within braces can hold no table with a line of its own.
     let is_inline = table.is_inline_table();
     let Some(table) = table.as_table_like_mut() else {
-        bail!("the table around `{key}` is none");
+        bail!("what contains `{key}` is not a table");
     };
     Ok(table.entry(key).or_insert_with(|| match is_inline {
         true => value(InlineTable::new()),

@@ -245,7 +245,7 @@ mod tests {
         );
         assert_eq!(
             error("min-python = \"2.7\"\n"),
-            "ungil.toml:1: `2.7` is no Python 3 version; write it like `3.9`"
+            "ungil.toml:1: `2.7` is not a Python 3 version; write it like `3.9`"
         );
         assert!(error("a = \n").starts_with("ungil.toml:1: "));
         let shared = settings("pyproject.toml", "[tool.ungil]\nselct = []\n").unwrap_err();

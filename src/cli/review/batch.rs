@@ -32,13 +32,13 @@ impl BatchArgs {
 /// What was asked for and cannot be done; no decision is changed by the option that failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Problem {
-    #[error("no fix and no rule is called `{0}`; `ungil review --list` shows all fixes")]
+    #[error("no fix and no rule has the name `{0}`; `ungil review --list` shows all fixes")]
     Unknown(String),
     #[error("no fix asks for `{0}`; `ungil review --list` shows what can be confirmed")]
     NotAsked(String),
-    #[error("{0} has no alternative {1}; `--show {0}` names those it has")]
+    #[error("{0} has no alternative {1}; `--show {0}` lists its alternatives")]
     NoAlternative(GroupId, usize),
-    #[error("{0} changes the same text as the accepted {1}; reject that one first")]
+    #[error("{0} changes the same text as {1}, which is accepted; reject {1} first")]
     Clash(GroupId, GroupId),
     #[error("{0:#}")]
     Journal(#[from] anyhow::Error),

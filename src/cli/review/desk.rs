@@ -126,7 +126,7 @@ impl<'a> Desk<'a> {
     pub(super) fn act(&mut self, action: Action) -> anyhow::Result<Next> {
         self.message.clear();
         if action.is_about_first_form() && self.form() > 0 {
-            "y accepts the alternative that is shown; o goes on to the fix itself, for all other \
+            "y accepts the alternative that is shown; o returns to the fix itself, for all other \
              ways to accept it"
                 .clone_into(&mut self.message);
             return Ok(Next::Stay);
@@ -222,7 +222,7 @@ impl<'a> Desk<'a> {
                 Ok(Next::Edit)
             }
             _ => {
-                "the edit is discarded".clone_into(&mut self.message);
+                "the edit was discarded".clone_into(&mut self.message);
                 Ok(Next::Stay)
             }
         }
@@ -333,16 +333,16 @@ impl<'a> Desk<'a> {
         if let Some((left, accepted)) = decided.clashes.first() {
             let others = match decided.clashes.len() - 1 {
                 0 => String::new(),
-                more => format!(" and {more} more"),
+                more => format!(" , and {more} more"),
             };
             self.message += &format!(
-                "; {left}{others} changes the same text as the accepted {accepted}: reject that, \
-                 or write it and review this again"
+                "; {left}{others} changes the same text as {accepted}, which is accepted: reject \
+                 that, or write it and review this again"
             );
         }
         let stays = scope == Scope::This && decided.clashes.len() == 1;
         if !stays && self.session.advance().is_err() && self.session.counts().open == 0 {
-            self.message += "; all are decided: w writes, q leaves";
+            self.message += "; all fixes are decided: w writes, q leaves";
         }
         Ok(())
     }
@@ -355,7 +355,7 @@ impl<'a> Desk<'a> {
 
     fn search_again(&mut self) {
         if self.pattern.is_empty() {
-            "nothing to search for; / asks for it".clone_into(&mut self.message);
+            "no search text yet; / asks for it".clone_into(&mut self.message);
             return;
         }
         let pattern = self.pattern.clone();
@@ -368,7 +368,7 @@ impl<'a> Desk<'a> {
         };
         let changes = group.fix.edits.len();
         self.message = format!(
-            "a fix goes in whole or not at all, and the changes of this one ({changes}) rely on \
+            "a fix is applied completely or not at all, because its changes ({changes}) depend on \
              each other"
         );
     }
@@ -376,8 +376,8 @@ impl<'a> Desk<'a> {
     fn undo(&mut self) -> anyhow::Result<()> {
         let records = self.session.undo();
         self.message = match records.is_empty() {
-            true => "no decision to take back; `ungil undo` takes a write back".to_owned(),
-            false => "decision taken back".to_owned(),
+            true => "no decision to undo; `ungil undo` undoes a write".to_owned(),
+            false => "decision undone".to_owned(),
         };
         self.keep(&records)
     }
@@ -385,7 +385,7 @@ impl<'a> Desk<'a> {
     fn redo(&mut self) -> anyhow::Result<()> {
         let records = self.session.redo();
         self.message = match records.is_empty() {
-            true => "no decision to make again".to_owned(),
+            true => "no decision to redo".to_owned(),
             false => "decision made again".to_owned(),
         };
         self.keep(&records)

@@ -15,7 +15,7 @@ use crate::review::{Decision, Edited, Group};
 use crate::rule::{Finding, Outcome};
 
 /// What is above it in the file is for the person.
-const MARK: &str = "// -------- this line and all above it are left out --------";
+const MARK: &str = "// -------- this line and all lines above it are ignored --------";
 
 impl Desk<'_> {
     /// Lets the person edit what the current fix makes of its function, and checks the result.
@@ -28,7 +28,8 @@ impl Desk<'_> {
             return Ok(Next::Stay);
         };
         let Some(own) = Edited::of(&self.run.package.files, group) else {
-            "the function is no UTF-8, which editors may spoil".clone_into(&mut self.message);
+            "the function is not UTF-8, and an editor might damage it"
+                .clone_into(&mut self.message);
             return Ok(Next::Stay);
         };
         let start = match (self.pending.take(), self.session.decision(position)) {
@@ -39,7 +40,7 @@ impl Desk<'_> {
         let text = match typed(&page(group, &start)) {
             Ok(text) => text,
             Err(error) => {
-                self.message = format!("nothing is edited: {error:#}");
+                self.message = format!("nothing was edited: {error:#}");
                 return Ok(Next::Stay);
             }
         };
@@ -47,7 +48,7 @@ impl Desk<'_> {
             return self.act(Action::Reject);
         }
         if text == own.text || text == own.base {
-            "nothing is edited; y takes the fix, n leaves the function as it is"
+            "nothing was edited; y accepts the fix, n leaves the function as it is"
                 .clone_into(&mut self.message);
             return Ok(Next::Stay);
         }
@@ -72,7 +73,7 @@ fn page(group: &Group<'_>, edited: &Edited) -> String {
     );
     let _ = writeln!(
         out,
-        "// Edit the function below; without any text the fix is rejected."
+        "// Edit the function below. If you delete all of it, the fix is rejected."
     );
     let _ = writeln!(out, "// It is now:");
     for line in edited.base.lines() {
@@ -87,10 +88,10 @@ fn typed(page: &str) -> anyhow::Result<String> {
         .prefix("ungil-")
         .suffix(".c")
         .tempfile()
-        .context("no file for the editor")?;
+        .context("cannot create a file for the editor")?;
     // Many editors put another file in its place, so that only the name stays.
     let path = file.into_temp_path();
-    fs::write(&path, page).context("no file for the editor")?;
+    fs::write(&path, page).context("cannot create a file for the editor")?;
     let editor = ["VISUAL", "EDITOR"]
         .into_iter()
         .find_map(|name| env::var(name).ok().filter(|value| !value.trim().is_empty()))
@@ -99,7 +100,7 @@ fn typed(page: &str) -> anyhow::Result<String> {
     if !status.success() {
         bail!("`{editor}` ended with {status}");
     }
-    let text = fs::read_to_string(&path).context("what the editor left cannot be read")?;
+    let text = fs::read_to_string(&path).context("cannot read what the editor wrote")?;
     let below = text.split_once(MARK).map_or(&text[..], |(_, below)| below);
     Ok(below.trim().to_owned())
 }

@@ -41,9 +41,9 @@ impl<'a> Desk<'a> {
         };
         let Some(fact) = asked.iter().find_map(Assumption::fact) else {
             self.message = match asked.is_empty() {
-                true => "this fix asks for nothing".to_owned(),
+                true => "this fix has nothing to confirm".to_owned(),
                 false => {
-                    "what this fix asks for is about this place alone: y accepts it".to_owned()
+                    "what this fix rests on is about this place alone: y accepts it".to_owned()
                 }
             };
             return Next::Stay;
@@ -51,7 +51,7 @@ impl<'a> Desk<'a> {
         let on = self.questions.get(fact).map_or(1, Vec::len);
         let (fact, name) = (fact.clone(), self.run.settings.name());
         let text = format!(
-            "{}. Is it so, for all of them? Yes goes to {name}",
+            "{}. Is it true for all of them? Yes goes to {name}",
             rests(&fact, on)
         );
         Next::Ask(Question::Confirm { fact, text })

@@ -41,10 +41,9 @@ enum Mode {
 pub(super) fn run(args: &ReviewArgs, talk: &Talk, interrupt: &Interrupt) -> anyhow::Result<Status> {
     let Some(mode) = mode(args) else {
         talk.error(
-            "this is no terminal, so nobody can be asked; use\n  \
-             --list, --show ID             to see the fixes\n  \
-             --accept ID, --reject ID      to decide, and --write to write what is accepted\n  \
-             --plain                       to answer prompts on stdin",
+            "this is not a terminal, so `ungil` cannot ask; use\n  --list, --show ID             \
+             to see the fixes\n  --accept ID, --reject ID      to decide, and --write to write \
+             what is accepted\n  --plain                       to answer prompts on stdin",
         );
         return Ok(Status::Refused);
     };
@@ -125,8 +124,9 @@ impl Review<'_> {
         };
         for line in kept.unreadable {
             let path = path.display();
-            self.talk
-                .warning(&format!("{path}:{line}: not a decision; it is left out"));
+            self.talk.warning(&format!(
+                "{path}:{line}: not a decision; this line is ignored"
+            ));
         }
         Ok(Desk::new(&self.run, Ledger::replay(kept.records), journal))
     }
@@ -142,7 +142,8 @@ impl Review<'_> {
             let mut desk = self.desk()?;
             if message.is_empty() && !desk.stale.is_empty() {
                 let stale = desk.stale.len();
-                message = format!("{stale} earlier decisions are stale: the code has changed");
+                message =
+                    format!("{stale} earlier decisions are stale, because the code has changed");
             }
             if desk.session.groups().is_empty() {
                 break;
@@ -235,7 +236,7 @@ impl Review<'_> {
             .collect();
         let safe = fixes.iter().filter(|at| groups[**at].is_safe()).count();
         Ok(format!(
-            "kept in {}; {safe} of {} on it ask for nothing more",
+            "kept in {}; {safe} of {} on it need no other answer",
             self.run.settings.name(),
             talk::counted(fixes.len(), "fix that rests", "fixes that rest")
         ))
@@ -284,7 +285,7 @@ impl Review<'_> {
         let counts = desk.session.counts();
         if counts.accepted > 0 {
             self.talk
-                .info("Decisions are kept; `ungil review --write` writes what is accepted");
+                .info("Decisions are kept; `ungil review --write` writes the accepted fixes");
         }
         for (mark, decision) in &desk.stale {
             let decision = why::described(decision);

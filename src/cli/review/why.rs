@@ -4,7 +4,7 @@ use super::desk::Desk;
 use super::forms::forms;
 use crate::cli::talk::counted;
 use crate::compat;
-use crate::edit::{Assumption, Confidence, Need};
+use crate::edit::{Assumption, Confidence, Fix, Need};
 use crate::review::{Decision, Group};
 use crate::source::{ByteSpan, FileId};
 
@@ -48,12 +48,7 @@ pub(super) fn why<'a>(desk: &Desk<'a>, group: &Group<'a>) -> Vec<Reason> {
         add("also", format!("{code}, {place}: {}", other.message));
     }
     add("fix", fix.title.clone());
-    let level = match fix.confidence {
-        Confidence::Safe if !fix.confirmed.is_empty() => "safe by your word: correct if that holds",
-        Confidence::Safe => "safe: same behaviour under the GIL on every path",
-        Confidence::Review => "review: correct if what is to be confirmed holds",
-    };
-    add("level", level.to_owned());
+    add("level", level(&fix).to_owned());
     for Need::Compat { function, .. } in &fix.needs {
         add(
             "needs",
@@ -70,10 +65,24 @@ pub(super) fn why<'a>(desk: &Desk<'a>, group: &Group<'a>) -> Vec<Reason> {
     let mut add = |label, text: String| out.push(Reason { label, text });
     let at = desk.session.find(&group.id);
     if at.is_some_and(|at| desk.session.decision(at).is_edited()) {
-        add("edited", "what the function becomes is yours".to_owned());
+        add(
+            "edited",
+            "what the function becomes is your decision".to_owned(),
+        );
     }
     add("docs", format!("ungil explain {}", finding.rule.code));
     out
+}
+
+/// How sure the fix is, and what that means.
+const fn level(fix: &Fix) -> &'static str {
+    match fix.confidence {
+        Confidence::Safe if !fix.confirmed.is_empty() => {
+            "safe by your word: correct if what you confirmed is true"
+        }
+        Confidence::Safe => "safe: with the GIL, behaviour is the same on every path",
+        Confidence::Review => "review: correct if the statements to confirm are true",
+    }
 }
 
 /// What must be confirmed, with how many other fixes rest on it.
@@ -82,7 +91,7 @@ fn asked(desk: &Desk<'_>, assumption: &Assumption) -> String {
     match on.map_or(0, |on| on.len().saturating_sub(1)) {
         0 => assumption.to_string(),
         others => format!(
-            "{assumption} (and {} on this, too: c confirms it for all)",
+            "{assumption} ({} on this: c confirms it for all)",
             counted(others, "other fix rests", "other fixes rest")
         ),
     }

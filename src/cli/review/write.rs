@@ -44,12 +44,12 @@ impl fmt::Display for Outcome {
                 notes.iter().try_for_each(|note| write!(f, "\n{note}"))
             }
             Self::Changed => f.write_str(
-                "nothing was written: files have changed since they were analysed; look again, \
-                 then write",
+                "nothing was written, because files have changed since they were analysed; review \
+                 the changes, then write again",
             ),
             Self::Refused(why) => write!(f, "nothing was written: {why}"),
             Self::TakenBack(why) => {
-                write!(f, "verification failed, so all was taken back: {why}")
+                write!(f, "verification failed, and all changes were undone: {why}")
             }
         }
     }
@@ -142,6 +142,6 @@ fn merged<'d, 'a>(desk: &'d Desk<'a>) -> Result<(Vec<Accepted<'d, 'a>>, EditSet)
     };
     let (kept, rejected) = (id(conflict.kept), id(conflict.rejected));
     Err(format!(
-        "{rejected} and {kept} want other changes of the same text; reject one of them"
+        "{rejected} and {kept} change the same text in different ways; reject one of them"
     ))
 }

@@ -23,7 +23,7 @@ const PROJECT_FILES: [&str; 3] = ["pyproject.toml", "setup.py", "setup.cfg"];
 
 /// Another process, of this number, holds the folder.
 #[derive(Debug, thiserror::Error)]
-#[error("another `ungil` (process {0}) works on this project; wait for it, or end it")]
+#[error("another `ungil` (process {0}) is working on this project; wait for it or end it")]
 struct Held(String);
 
 /// The folder, held by this process alone.

@@ -30,12 +30,13 @@ pub(in crate::cli) struct Writes(PathBuf);
 #[derive(Debug, thiserror::Error)]
 pub(in crate::cli) enum UndoError {
     /// There is no write left.
-    #[error("there is no write to take back")]
+    #[error("there is no write to undo")]
     Nothing,
     /// Files are not as the write left them.
     #[error(
-        "nothing was taken back: changed since the write:{}\nthe patch on stdout takes the write \
-         back; `git apply --3way` or `patch -p1` can apply what still fits", listed(.files))]
+        "nothing was undone, because these files have changed since the write:{}\nthe patch on \
+         stdout undoes the write; `git apply --3way` or `patch -p1` can apply the parts that \
+         still fit", listed(.files))]
     Changed {
         /// The files.
         files: Vec<PathBuf>,

@@ -36,7 +36,9 @@ impl Baseline {
         }
         match run.roots.repository {
             Some(_) => Self::revision(run, "HEAD"),
-            None => bail!("there is nothing to compare with: no write to prove, and no repository"),
+            None => {
+                bail!("there is nothing to compare with: no write to verify, and no repository")
+            }
         }
     }
 
@@ -56,7 +58,7 @@ impl Baseline {
 
     fn revision(run: &Session, revision: &str) -> anyhow::Result<Self> {
         let Some(repository) = &run.roots.repository else {
-            bail!("this is no git repository, so there is no `{revision}` to compare with");
+            bail!("this is not a git repository, so there is no `{revision}` to compare with");
         };
         // An option would be taken for one by git.
         let commit = format!("{revision}^{{commit}}");
@@ -64,7 +66,7 @@ impl Baseline {
             repository,
             &["rev-parse", "--verify", "--end-of-options", &commit],
         )
-        .with_context(|| format!("`{revision}` is no commit"))?;
+        .with_context(|| format!("`{revision}` is not a commit"))?;
         let commit = String::from_utf8_lossy(&commit).trim().to_owned();
         let list = ["diff", "--name-only", "--no-renames", "-z", &commit, "--"];
         let names = git(repository, &list)?;

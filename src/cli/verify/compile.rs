@@ -27,13 +27,15 @@ struct Compiler<'a> {
 pub(super) fn changed_files(run: &Session, before: &Bytes) -> Step {
     let skipped = |why: String| Step::new(Outcome::Skipped, format!("compile: {why}"));
     let Some((version, headers)) = python() else {
-        return skipped("no `python3` with headers; `--compile CMD` names a command".to_owned());
+        return skipped(
+            "no `python3` with headers was found; give a command with `--compile CMD`".to_owned(),
+        );
     };
     // Functions that its headers lack are not the fault of the change.
     if version < run.package.python.min {
         let oldest = run.package.python.min;
         return skipped(format!(
-            "`python3` is {version}, the package is for {oldest}"
+            "`python3` is {version}, but the package supports {oldest}"
         ));
     }
     let compiler = Compiler { run, headers };
@@ -49,7 +51,9 @@ pub(super) fn changed_files(run: &Session, before: &Bytes) -> Step {
                 Ok(()) => details.push(errors),
                 Err(before) => {
                     let first = before.lines().next().unwrap_or_default();
-                    untold.push(format!("not compiled, before neither: {first}"));
+                    untold.push(format!(
+                        "not checked, because it did not compile before either: {first}"
+                    ));
                 }
             },
         }

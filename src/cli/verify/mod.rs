@@ -49,7 +49,7 @@ pub(super) fn after_write(
         return Ok(None);
     };
     let run = Session::read(args, Ledger::AsAsked, talk)?;
-    let baseline = Baseline::last_write(&run, writes)?.context("the write left no journal")?;
+    let baseline = Baseline::last_write(&run, writes)?.context("the write has no journal")?;
     let report = verify(&run, &baseline, &checks, talk)?;
     for line in report.text().lines() {
         talk.info(line);

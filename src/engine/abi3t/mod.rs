@@ -47,7 +47,7 @@ impl ObstacleKind {
             Self::StaticType => "static types",
             Self::InstanceLayout => "instance layouts",
             Self::Field => "fields of objects",
-            Self::Name => "names outside of the ABI",
+            Self::Name => "names outside the ABI",
         }
     }
 
@@ -56,33 +56,34 @@ impl ObstacleKind {
     pub fn advice(self) -> &'static str {
         match self {
             Self::OlderVersion => {
-                "ask for 3.15 on the build for `abi3t`: `Py_TARGET_ABI3T` is `0x030f0000` or more"
+                "request 3.15 in the build for `abi3t`: set `Py_TARGET_ABI3T` to `0x030f0000` or \
+                 more"
             }
             Self::ModuleDefinition => {
                 "export `PyModExport_NAME`, which returns an array of `PySlot`; the definition may \
                  stay under `#ifndef Py_TARGET_ABI3T`"
             }
             Self::StaticType => {
-                "make the type from a `PyType_Spec` with `PyType_FromModuleAndSpec`"
+                "create the type from a `PyType_Spec` with `PyType_FromModuleAndSpec`"
             }
             Self::InstanceLayout => {
-                "leave the head out, give the spec a negative `basicsize`, and get the data with \
+                "remove the head, give the spec a negative `basicsize`, and get the data with \
                  `PyObject_GetTypeData`"
             }
             Self::Field => "use the function that reads or sets it: `Py_TYPE`, `PyType_GetSlot`",
-            Self::Name => "use what the limited API of 3.15 has in its place",
+            Self::Name => "use the replacement in the limited API of 3.15",
         }
     }
 }
 
-/// One thing that stands against the ABI.
+/// One obstacle to the ABI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Obstacle {
     /// In what way.
     pub kind: ObstacleKind,
     /// Its name: the type, `struct`, function, or `TYPE.FIELD`.
     pub name: String,
-    /// Where it stands, by file and place.
+    /// Its places, by file and position.
     pub places: Vec<(FileId, ByteSpan)>,
 }
 

@@ -114,12 +114,12 @@ impl Solver<'_, '_> {
         let name = self.name(target);
         Some(match self.body_edits(target, &whole) {
             Err(Outside) => Outcome::Manual(format!(
-                "the call stands in the macro `{name}`, and the functions that use it would have to \
-                 change around it: write the call out in them"
+                "the call is in the macro `{name}`, and the functions that use the macro would \
+                 have to change around it: write the call in these functions, without the macro"
             )),
             Ok(None) => Outcome::Manual(format!(
-                "the functions that use the macro `{name}` need different changes: write it out in \
-                 them"
+                "the functions that use the macro `{name}` need different changes: expand the \
+                 macro in them by hand"
             )),
             Ok(Some(edits)) => Outcome::Fix(self.fix(target, whole, &edits)?),
         })

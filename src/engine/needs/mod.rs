@@ -161,8 +161,8 @@ impl Service<'_> {
             if !self.defined.is_above(need, first_edit(fix, need.0)) {
                 let file = self.stock.workspace.files.get(need.0).path();
                 let doubt = format!(
-                    "`{}` defines its own `{}`, which must stand above its use here for all Pythons \
-                     without one",
+                    "`{}` defines its own `{}`, and that definition is above this use on every \
+                     Python that does not have the function",
                     file.display(),
                     need.1
                 );

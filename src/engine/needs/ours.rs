@@ -72,7 +72,7 @@ impl Ours<'_> {
                 .copied();
             doubts.extend(clash.map(|name| {
                 format!(
-                    "`{}` has its own `{name}`, and so does `{}`",
+                    "`{}` has its own `{name}`, which does not conflict with the one in `{}`",
                     self.stock.workspace.files.get(file).path().display(),
                     header.path(self.stock.workspace).display()
                 )
@@ -107,7 +107,7 @@ impl Ours<'_> {
         let mut doubts = self.packing.doubts(path, is_new, by, &operand);
         if is_installed(workspace, by) {
             doubts.push(format!(
-                "`{}` is installed with `{}`",
+                "`{}` is installed together with `{}`",
                 path.display(),
                 by.display()
             ));

@@ -113,7 +113,8 @@ impl Packing {
         let copied = copied.filter(|_| is_new || operand.starts_with(".."));
         if let Some(taken) = copied.filter(|taken| !is_new || !taken.takes(path)) {
             doubts.push(format!(
-                "`{}` copies or installs `{}` (`{}`), which then includes `{operand}`",
+                "`{}` copies or installs `{}` (`{}`), and its `#include` of `{operand}` still \
+                 works there",
                 taken.by.display(),
                 file.display(),
                 taken.pattern,
@@ -133,7 +134,8 @@ impl Packing {
             if let Some(taken) = self.takers(header, how).next() {
                 let (by, pattern) = (taken.by.display(), &taken.pattern);
                 doubts.push(format!(
-                    "`{by}` {does} `{pattern}`, and may take the new `{shown}`"
+                    "`{by}` {does} `{pattern}`, and it is correct if that includes the new \
+                     `{shown}`"
                 ));
             }
         }
@@ -147,12 +149,12 @@ impl Packing {
         {
             let by = taken.by.display();
             doubts.push(format!(
-                "`{by}` names each header, and must name the new `{shown}`"
+                "`{by}` lists each header, and the list contains the new `{shown}`"
             ));
         } else if let Some(by) = self.packer.as_ref().filter(|_| self.is_left_out(header)) {
             let by = by.display();
             doubts.push(format!(
-                "a source distribution takes what `{by}` says, and not the new `{shown}`"
+                "the source distribution, whose content `{by}` lists, contains the new `{shown}`"
             ));
         }
     }

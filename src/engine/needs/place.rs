@@ -60,7 +60,7 @@ impl Placer<'_> {
             }
             header => {
                 let path = header.path(self.workspace);
-                format!("`{}` must be included behind `Python.h`", path.display())
+                format!("`{}` must be included after `Python.h`", path.display())
             }
         }
     }

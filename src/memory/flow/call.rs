@@ -1,6 +1,7 @@
 //! Calls: of the package's own functions, of allocators, of everything else.
 
-use crate::ast::{ExprId, ExprKind, Function, Type};
+use crate::ast::{ExprId, ExprKind, Function, Name, Type, UnaryOp};
+use crate::capi;
 use crate::program::{CallSite, ItemId};
 
 use super::super::domain::{Act, Allocator, allocator};
@@ -29,7 +30,26 @@ impl Walk<'_, '_> {
             };
             return self.site(call, allocator, values.first().copied().flatten());
         }
+        // PyThread_start_new_thread(run, job): `run` gets the job, and keeps it
+        let calls_back = args.iter().any(|&arg| self.is_function(here, arg));
+        if calls_back && outside(name) == Outside::Looks && capi::effects(name).is_some() {
+            self.leave(&values, &format!("`{name}()` gives it to a function"));
+            return Some(self.unknown());
+        }
         self.foreign(name, &values)
+    }
+
+    /// Whether an argument is a function of the package.
+    fn is_function(&self, here: Here<'_>, arg: ExprId) -> bool {
+        let arg = here.tree.without_casts(arg);
+        let arg = match here.tree.expr(arg).kind {
+            ExprKind::Unary {
+                op: UnaryOp::AddressOf,
+                operand,
+            } => operand,
+            _ => arg,
+        };
+        matches!(&here.tree.expr(arg).kind, ExprKind::Name(Name::Global(name)) if self.functions.contains_key(&**name))
     }
 
     fn site(
@@ -62,7 +82,7 @@ impl Walk<'_, '_> {
                 .filter_map(|(_, f)| Some(&f.tree.local(*f.params.get(index)?).ty))
                 .collect();
             if params.is_empty() {
-                let what = format!("`{name}()` gets it behind its named parameters");
+                let what = format!("`{name}()` gets it as one of its variable arguments");
                 self.mark(value, Mark::Leaves(what));
             }
             let param = self.graph().holder(Holder::Param(name.into(), index));
@@ -118,7 +138,7 @@ impl Walk<'_, '_> {
                 _ => {}
             }
         }
-        self.leave(values, "a function behind a pointer gets it");
+        self.leave(values, "a function called through a pointer gets it");
         self.unknown()
     }
 

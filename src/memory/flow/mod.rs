@@ -128,7 +128,7 @@ impl<'a> Walk<'_, 'a> {
             let node = self.graph().holder(holder);
             self.typed(node, &field.ty);
             if def.is_union {
-                let what = "it is kept in a member of a union".to_owned();
+                let what = "it is stored in a member of a union".to_owned();
                 self.mark(node, Mark::Leaves(what));
             }
         }
@@ -259,7 +259,7 @@ impl<'a> Walk<'_, 'a> {
             Some(to) => self.graph().flow(from, to),
             None => self.mark(
                 from,
-                Mark::Leaves("it is kept where it is not followed".into()),
+                Mark::Leaves("it is stored in memory that is not tracked".into()),
             ),
         }
     }
@@ -296,7 +296,8 @@ impl<'a> Walk<'_, 'a> {
             }
         }
         for (name, node) in foreign {
-            let what = format!("it is kept in `{name}`, a field of a type that is not known here");
+            let what =
+                format!("it is stored in `{name}`, a field of a type that is not known here");
             self.mark(node, Mark::Leaves(what));
             self.mark(node, Mark::Comes);
         }

@@ -99,7 +99,7 @@ impl Walk<'_, '_> {
             }
             Name::Global(name) if matches!(&**name, "NULL" | "nullptr") => None,
             Name::Global(name) => {
-                let what = format!("it is kept in `{name}`, which another library defines");
+                let what = format!("it is stored in `{name}`, which another library defines");
                 let node = self.unknown();
                 self.mark(node, Mark::Leaves(what));
                 Some(node)
@@ -116,6 +116,11 @@ impl Walk<'_, '_> {
         for index in 0..count.unwrap_or(0) {
             let param = self.graph().holder(Holder::Param(name.into(), index));
             self.mark(param, Mark::Comes);
+            // static int convert(PyObject *o, void *out) { …; *(char **)out = text; return 1; }
+            let inner = self.graph().pointee(param);
+            let what = format!("`{name}()`, which is called through a pointer, stores it");
+            self.mark(inner, Mark::Leaves(what));
+            self.mark(inner, Mark::Comes);
         }
         let result = self.graph().holder(Holder::Result(name.into()));
         let what = format!("`{name}()`, which is called through a pointer, returns it");
@@ -144,10 +149,15 @@ impl Walk<'_, '_> {
                 op: UnaryOp::Deref,
                 operand,
             } => self.value(here, *operand),
-            _ => {
+            kind => {
+                let is_member = matches!(kind, ExprKind::Member { .. });
                 let inner = self.value(here, operand)?;
                 let node = self.graph().fresh();
                 self.graph().points_at(node, inner);
+                // `PyObject_Free(&it->head)` releases what `it` points at.
+                if is_member {
+                    self.mark(node, Mark::Comes);
+                }
                 Some(node)
             }
         }
@@ -158,7 +168,7 @@ impl Walk<'_, '_> {
         if self.types.is_number(ty) {
             let was = self.types.of(here.tree, operand);
             if !was.is_some_and(|was| self.types.is_number(was)) {
-                self.mark(value, Mark::Leaves("it is turned into a number".into()));
+                self.mark(value, Mark::Leaves("it is converted to a number".into()));
             }
             return None;
         }

@@ -22,14 +22,14 @@ fn with(more: &str) -> String {
 #[test]
 fn a_field_that_only_construction_changes_is_frozen() {
     insta::assert_snapshot!(with(""), @"
-    get: FrozenField, `self->table` is set only while `new()` builds the object, and what it holds never changes
+    get: FrozenField, `self->table` is set only while `new()` builds the object, and its content never changes
     ");
 }
 
 #[test]
 fn reading_it_elsewhere_is_fine() {
     insta::assert_snapshot!(with("Py_ssize_t size(Foo *f) { return f->table ? PyDict_Size(f->table) : 0; }\n"), @"
-    get: FrozenField, `self->table` is set only while `new()` builds the object, and what it holds never changes
+    get: FrozenField, `self->table` is set only while `new()` builds the object, and its content never changes
     ");
 }
 
@@ -74,7 +74,7 @@ fn showing_it_by_a_number_counts() {
     get: shared, `self->table`, a field that other threads can reach
     ");
     insta::assert_snapshot!(with("static PyMemberDef members[] = {{\"t\", T_OBJECT, offsetof(Foo, other), 1, NULL}, {NULL}};\n"), @"
-    get: FrozenField, `self->table` is set only while `new()` builds the object, and what it holds never changes
+    get: FrozenField, `self->table` is set only while `new()` builds the object, and its content never changes
     ");
 }
 
@@ -156,8 +156,8 @@ fn an_object_that_is_overwritten_as_a_whole() {
 
 #[test]
 fn an_object_that_is_read_as_a_whole_or_another_that_is_overwritten() {
-    insta::assert_snapshot!(with_structs("void look(Foo *f) { Foo copy = *f; copy = *f; memcpy(&copy, f, sizeof(Foo)); }"), @"get: FrozenField, `self->table` is set only while `new()` builds the object, and what it holds never changes");
-    insta::assert_snapshot!(with_structs("void set(Bar *f, Bar *g) { *f = *g; }"), @"get: FrozenField, `self->table` is set only while `new()` builds the object, and what it holds never changes");
+    insta::assert_snapshot!(with_structs("void look(Foo *f) { Foo copy = *f; copy = *f; memcpy(&copy, f, sizeof(Foo)); }"), @"get: FrozenField, `self->table` is set only while `new()` builds the object, and its content never changes");
+    insta::assert_snapshot!(with_structs("void set(Bar *f, Bar *g) { *f = *g; }"), @"get: FrozenField, `self->table` is set only while `new()` builds the object, and its content never changes");
 }
 
 #[test]
@@ -167,10 +167,10 @@ fn an_object_that_another_struct_is_laid_over() {
     // One that objects are made of is theirs.
     let own =
         format!("{view}\nPyObject *make(void) {{ return (PyObject *)PyObject_New(View, &V); }}");
-    insta::assert_snapshot!(with_structs(&own), @"get: FrozenField, `self->table` is set only while `new()` builds the object, and what it holds never changes");
+    insta::assert_snapshot!(with_structs(&own), @"get: FrozenField, `self->table` is set only while `new()` builds the object, and its content never changes");
     let cast = format!("{own}\nvoid wipe(Foo *f) {{ Py_CLEAR(((View *)f)->raw); }}");
     insta::assert_snapshot!(with_structs(&cast), @"get: shared, `self->table`, a field that other threads can reach");
-    insta::assert_snapshot!(with_structs("void look(Sub *s) { PyDict_Size(((Foo *)s)->table); }"), @"get: FrozenField, `self->table` is set only while `new()` builds the object, and what it holds never changes");
+    insta::assert_snapshot!(with_structs("void look(Sub *s) { PyDict_Size(((Foo *)s)->table); }"), @"get: FrozenField, `self->table` is set only while `new()` builds the object, and its content never changes");
 }
 
 /// The same type with its object made by a helper, whose body is `body`.
@@ -183,7 +183,7 @@ fn made_by(body: &str) -> String {
 fn an_object_that_a_helper_makes_is_being_built() {
     let body = "Foo *self = (Foo *)type->tp_alloc(type, 0); if (!self) return NULL; self->n = 0; return self;";
     insta::assert_snapshot!(made_by(body), @"
-    get: FrozenField, `self->table` is set only while `new()` builds the object, and what it holds never changes
+    get: FrozenField, `self->table` is set only while `new()` builds the object, and its content never changes
     ");
     for body in [
         "Foo *self = (Foo *)type->tp_alloc(type, 0); last = self; return self;",
@@ -212,7 +212,7 @@ fn a_new_object_may_share_what_another_has() {
         ))
     };
     insta::assert_snapshot!(copy("self->table = old->table;"), @"
-    get: FrozenField, `self->table` is set only while `copy()` and `new()` build the object, and what it holds never changes
+    get: FrozenField, `self->table` is set only while `copy()` and `new()` build the object, and its content never changes
     ");
     let shared = "get: shared, `self->table`, a field that other threads can reach";
     for store in [
@@ -248,5 +248,5 @@ fn a_member_of_a_union_has_other_names() {
         ))
     };
     insta::assert_snapshot!(with_union("PyObject *table; void *raw;"), @"get: shared, `self->table`, a field that other threads can reach");
-    insta::assert_snapshot!(with_union("PyObject *other; void *raw;"), @"get: FrozenField, `self->table` is set only while `new()` builds the object, and what it holds never changes");
+    insta::assert_snapshot!(with_union("PyObject *other; void *raw;"), @"get: FrozenField, `self->table` is set only while `new()` builds the object, and its content never changes");
 }

@@ -43,7 +43,7 @@ fn with(more: &str) -> String {
 #[test]
 fn what_is_added_where_nothing_was_found_stays() {
     insta::assert_snapshot!(with(""), @"
-    get: GrowingField, `self->made` is set only while `new()` builds the object, and `get()` only adds what is not there yet, with `lock` held
+    get: GrowingField, `self->made` is set only while `new()` builds the object, and `get()` only adds keys that are not there yet, with `lock` held
     ");
 }
 
@@ -52,7 +52,7 @@ fn a_lock_that_is_tried_first_is_taken() {
     let taken =
         "if (!PyThread_acquire_lock(self->lock, 0)) { PyThread_acquire_lock(self->lock, 1); }";
     insta::assert_snapshot!(but("PyThread_acquire_lock(self->lock, 1);", taken), @"
-    get: GrowingField, `self->made` is set only while `new()` builds the object, and `get()` only adds what is not there yet, with `lock` held
+    get: GrowingField, `self->made` is set only while `new()` builds the object, and `get()` only adds keys that are not there yet, with `lock` held
     ");
 }
 
@@ -68,7 +68,7 @@ fn a_mutex_in_the_object_is_a_lock() {
             "PyMutex_Unlock(&self->mutex)",
         );
     insta::assert_snapshot!(of(&format!("{NEW}{get}")), @"
-    get: GrowingField, `self->made` is set only while `new()` builds the object, and `get()` only adds what is not there yet, with `mutex` held
+    get: GrowingField, `self->made` is set only while `new()` builds the object, and `get()` only adds keys that are not there yet, with `mutex` held
     ");
 }
 
@@ -79,7 +79,7 @@ static PyObject *get(Foo *self, PyObject *k) { return PyDict_GetItem(self->made,
 static void add(Foo *self, PyObject *k) { PyDict_SetDefault(self->made, k, Py_None); }
 ";
     insta::assert_snapshot!(of(&format!("{NEW}{text}")), @"
-    get: GrowingField, `self->made` is set only while `new()` builds the object, and `add()` only adds what is not there yet
+    get: GrowingField, `self->made` is set only while `new()` builds the object, and `add()` only adds keys that are not there yet
     ");
 }
 
@@ -196,7 +196,7 @@ fn keys_of_others_may_be_found_later() {
 fn what_changes_is_not_read_item_by_item() {
     let next = "void all(Foo *self) { while (PyDict_Next(self->made, &i, &k, &v)) use(v); }\n";
     insta::assert_snapshot!(with(next), @"
-    get: GrowingField, `self->made` is set only while `new()` builds the object, and `get()` only adds what is not there yet, with `lock` held
+    get: GrowingField, `self->made` is set only while `new()` builds the object, and `get()` only adds keys that are not there yet, with `lock` held
     all: shared, `self->made`, a field that other threads can reach
     ");
 }
@@ -212,7 +212,7 @@ static PyObject *of_child(Foo *self, PyObject *key) {
 }
 ";
     insta::assert_snapshot!(with(other), @"
-        get: GrowingField, `self->made` is set only while `new()` builds the object, and `get()` only adds what is not there yet, with `lock` held
+        get: GrowingField, `self->made` is set only while `new()` builds the object, and `get()` only adds keys that are not there yet, with `lock` held
         of_child: shared, `child->made`, a field that other threads can reach
         ");
 }

@@ -14,7 +14,7 @@ fn exec(body: &str, more: &str) -> String {
 #[test]
 fn the_dict_of_the_module_is_its_own_while_it_is_made() {
     insta::assert_snapshot!(exec("    use(PyDict_GetItemString(PyModule_GetDict(m), \"a\"));\n", ""), @"
-    exec: InitOnly, `exec()` runs only while the module is made, and the dict is its own
+    exec: InitOnly, `exec()` runs only during module initialisation, and the dict belongs to that module
     ");
 }
 
@@ -27,7 +27,7 @@ fn the_dict_of_another_module_is_not() {
 fn single_phase_modules_have_a_dict_too() {
     let text = "PyMODINIT_FUNC PyInit_a(void) { PyObject *m = PyModule_Create(&def); use(PyDict_GetItemString(PyModule_GetDict(m), \"a\")); return m; }\n";
     insta::assert_snapshot!(of(text), @"
-    PyInit_a: InitOnly, `PyInit_a()` runs only while the module is made, and the dict is its own
+    PyInit_a: InitOnly, `PyInit_a()` runs only during module initialisation, and the dict belongs to that module
     ");
 }
 
@@ -39,7 +39,7 @@ fn a_function_that_is_called_later_is_not_initialisation() {
 #[test]
 fn a_registry_that_the_module_made_is_its_own_at_first() {
     insta::assert_snapshot!(exec("    registry = PyDict_New();\n    use(PyDict_GetItem(registry, m));\n", ""), @"
-    exec: InitOnly, `exec()` runs only while the module is made, and `registry` is the module's own
+    exec: InitOnly, `exec()` runs only during module initialisation, and `registry` belongs to that module
     ");
 }
 
@@ -51,8 +51,8 @@ fn a_registry_that_comes_from_elsewhere_is_not() {
 #[test]
 fn the_dict_of_a_type_of_the_module_is_its_own() {
     insta::assert_snapshot!(exec("    use(PyDict_GetItem((&T)->tp_dict, m));\n    use(PyDict_GetItem(T.tp_dict, m));\n    use(PyDict_GetItem(PyFloat_Type.tp_dict, m));\n", ""), @"
-    exec: InitOnly, `exec()` runs only while the module is made, and the type is its own
-    exec: InitOnly, `exec()` runs only while the module is made, and the type is its own
+    exec: InitOnly, `exec()` runs only during module initialisation, and the type belongs to that module
+    exec: InitOnly, `exec()` runs only during module initialisation, and the type belongs to that module
     exec: shared, the dict of a module or type
     ");
 }

@@ -9,7 +9,7 @@ fn a_helper_that_only_gets_private_containers_is_private() {
     let text =
         format!("{HELPER}void f(PyObject *p) {{ PyObject *l = PySequence_List(p); look(l); }}\n");
     insta::assert_snapshot!(of(&text), @"
-    look: Fresh, in `f()`: the container is made by `PySequence_List()` on line 2 and nobody else has it while the value is in use
+    look: Fresh, in `f()`: the container is made by `PySequence_List()` on line 2, and no other code has it while the value is in use
     ");
 }
 
@@ -18,7 +18,7 @@ fn one_caller_that_shares_spoils_it() {
     let text = format!(
         "{HELPER}void f(PyObject *p) {{ look(PySequence_List(p)); }}\nvoid g(PyObject *p) {{ look(p); }}\n"
     );
-    insta::assert_snapshot!(of(&text), @"look: shared, `p`, which the caller passes in");
+    insta::assert_snapshot!(of(&text), @"look: shared, `p`, which the caller passes");
 }
 
 #[test]
@@ -26,21 +26,21 @@ fn a_helper_that_no_caller_gives_a_container_reads_none() {
     let text = format!("{HELPER}void f(void) {{ look(NULL); }}\nvoid g(void) {{ look(0); }}\n");
     insta::assert_snapshot!(of(&text), @"look: Absent, all callers of `look()` pass `NULL`");
     let shared = format!("{HELPER}void f(PyObject *p) {{ look(NULL); look(p); }}\n");
-    insta::assert_snapshot!(of(&shared), @"look: shared, `p`, which the caller passes in");
+    insta::assert_snapshot!(of(&shared), @"look: shared, `p`, which the caller passes");
     let called = format!("{HELPER}void f(void) {{ look(NULL); hook(look); }}\n");
-    insta::assert_snapshot!(of(&called), @"look: shared, `list`, which the caller passes in");
+    insta::assert_snapshot!(of(&called), @"look: shared, `list`, which the caller passes");
 }
 
 #[test]
 fn a_helper_whose_address_is_taken_has_callers_nobody_knows() {
     let text = format!("{HELPER}void f(PyObject *p) {{ look(PySequence_List(p)); hook(look); }}\n");
-    insta::assert_snapshot!(of(&text), @"look: shared, `list`, which the caller passes in");
+    insta::assert_snapshot!(of(&text), @"look: shared, `list`, which the caller passes");
 }
 
 #[test]
 fn a_helper_that_others_can_link_to_too() {
     let text = "void look(PyObject *list) { use(PyList_GetItem(list, 0)); }\nvoid f(PyObject *p) { look(PyList_New(0)); }\n";
-    insta::assert_snapshot!(of(text), @"look: shared, `list`, which the caller passes in");
+    insta::assert_snapshot!(of(text), @"look: shared, `list`, which the caller passes");
 }
 
 #[test]
@@ -48,13 +48,13 @@ fn a_helper_that_text_nobody_understands_may_call() {
     let text = format!(
         "{HELPER}void f(PyObject *p) {{ look(PySequence_List(p)); }}\nvoid g(PyObject *p) {{ look(p) ) ; }}\n"
     );
-    insta::assert_snapshot!(of(&text), @"look: shared, `list`, which the caller passes in");
+    insta::assert_snapshot!(of(&text), @"look: shared, `list`, which the caller passes");
 }
 
 #[test]
 fn the_helper_may_give_the_container_away_itself() {
     let text = "static PyObject *look(PyObject *d) { global = d; return PyDict_GetItem(d, d); }\nvoid f(void) { look(PyDict_New()); }\n";
-    insta::assert_snapshot!(of(text), @"look: shared, a container made here, and given away or emptied on line 1");
+    insta::assert_snapshot!(of(text), @"look: shared, a container made here, and passed on or emptied on line 1");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_helper_that_returns_the_value_keeps_it_in_use() {
 static PyObject *look(PyObject *d) { return PyDict_GetItem(d, d); }
 void f(void) { PyObject *d = PyDict_New(); PyObject *v = look(d); publish(d); use(v); }
 ";
-    insta::assert_snapshot!(of(text), @"look: shared, a container made here, and given away or emptied on line 2");
+    insta::assert_snapshot!(of(text), @"look: shared, a container made here, and passed on or emptied on line 2");
 }
 
 #[test]
@@ -75,8 +75,8 @@ void f(PyObject *k) { PyObject *d = PyDict_New(); count(d); use(PyDict_GetItem(d
 void g(PyObject *k) { PyObject *d = PyDict_New(); keep(d); use(PyDict_GetItem(d, k)); }
 ";
     insta::assert_snapshot!(of(text), @"
-    f: Fresh, the container is made by `PyDict_New()` on line 3 and nobody else has it while the value is in use
-    g: shared, a container made here, and given away or emptied on line 4
+    f: Fresh, the container is made by `PyDict_New()` on line 3, and no other code has it while the value is in use
+    g: shared, a container made here, and passed on or emptied on line 4
     ");
 }
 
@@ -91,7 +91,7 @@ void g(PyObject *k) { use(PyDict_GetItem(make_shared(), k)); }
 void h(PyObject *k) { use(PyDict_GetItem(cached(), k)); }
 ";
     insta::assert_snapshot!(of(text), @"
-    f: Fresh, the container is made by `make()` on line 4 and nobody else has it while the value is in use
+    f: Fresh, the container is made by `make()` on line 4, and no other code has it while the value is in use
     g: shared, the result of `make_shared()`
     h: shared, the result of `cached()`
     ");
@@ -100,7 +100,7 @@ void h(PyObject *k) { use(PyDict_GetItem(cached(), k)); }
 #[test]
 fn recursion_ends_without_a_proof() {
     let text = "static void look(PyObject *d) { use(PyDict_GetItem(d, d)); look(d); }\nvoid f(void) { look(PyDict_New()); }\n";
-    insta::assert_snapshot!(of(text), @"look: shared, `d`, which the caller passes in");
+    insta::assert_snapshot!(of(text), @"look: shared, `d`, which the caller passes");
 }
 
 #[test]
@@ -111,7 +111,7 @@ static PyObject *f(PyObject *self, PyObject *args, PyObject *kw) { look(kw); ret
 static PyMethodDef m[] = {{\"f\", (PyCFunction)f, METH_VARARGS | METH_KEYWORDS, NULL}};
 ";
     insta::assert_snapshot!(of(text), @"
-    look: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
+    look: Kwargs, in `f()`: `kw` holds the keyword arguments, and is created for this call
     ");
 }
 
@@ -131,7 +131,7 @@ fn a_caller_without_a_container_does_not_count() {
         "{HELPER}void f(PyObject *p) {{ PyObject *l = PySequence_List(p); look(l); }}\nvoid g(void) {{ look(NULL); }}\n"
     );
     insta::assert_snapshot!(of(&text), @"
-        look: Fresh, in `f()`: the container is made by `PySequence_List()` on line 2 and nobody else has it while the value is in use
+        look: Fresh, in `f()`: the container is made by `PySequence_List()` on line 2, and no other code has it while the value is in use
         ");
 }
 
@@ -165,8 +165,8 @@ static PyObject *f(PyObject *self, PyObject *args, PyObject *kw) {{
 "
     );
     insta::assert_snapshot!(of(&text), @"
-        parse: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
-        parse: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
+        parse: Kwargs, in `f()`: `kw` holds the keyword arguments, and is created for this call
+        parse: Kwargs, in `f()`: `kw` holds the keyword arguments, and is created for this call
         ");
 }
 
@@ -184,24 +184,24 @@ fn what_a_helper_hands_out_is_in_use_as_long_as_the_callers_variable() {
     };
     // Each of these can lose `b`, `a` or both.
     insta::assert_snapshot!(method("publish(kw); return use(b);"), @"
-        parse: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
-        parse: shared, `kw`, which the caller passes in
+        parse: Kwargs, in `f()`: `kw` holds the keyword arguments, and is created for this call
+        parse: shared, `kw`, which the caller passes
         ");
     insta::assert_snapshot!(method("PyDict_Clear(kw); return use(a);"), @"
-        parse: shared, `kw`, which the caller passes in
-        parse: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
+        parse: shared, `kw`, which the caller passes
+        parse: Kwargs, in `f()`: `kw` holds the keyword arguments, and is created for this call
         ");
     insta::assert_snapshot!(method("publish(kw); forget(); return NULL;"), @"
-        parse: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
-        parse: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
+        parse: Kwargs, in `f()`: `kw` holds the keyword arguments, and is created for this call
+        parse: Kwargs, in `f()`: `kw` holds the keyword arguments, and is created for this call
         ");
     insta::assert_snapshot!(method("keep(&b); publish(kw); return NULL;"), @"
-        parse: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
-        parse: shared, `kw`, which the caller passes in
+        parse: Kwargs, in `f()`: `kw` holds the keyword arguments, and is created for this call
+        parse: shared, `kw`, which the caller passes
         ");
     insta::assert_snapshot!(method("last = a; publish(kw); return NULL;"), @"
-        parse: shared, `kw`, which the caller passes in
-        parse: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
+        parse: shared, `kw`, which the caller passes
+        parse: Kwargs, in `f()`: `kw` holds the keyword arguments, and is created for this call
         ");
 }
 
@@ -222,19 +222,19 @@ static PyMethodDef m[] = {{{{\"f\", (PyCFunction)f, METH_VARARGS | METH_KEYWORDS
     };
     let plain = "*out = PyDict_GetItemString(kw, \"a\");";
     insta::assert_snapshot!(helper(plain, "look(kw, &v)"), @"
-        look: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
+        look: Kwargs, in `f()`: `kw` holds the keyword arguments, and is created for this call
         ");
     insta::assert_snapshot!(helper(plain, "look(kw, &self->v)"), @"
-        look: shared, `kw`, which the caller passes in
+        look: shared, `kw`, which the caller passes
         ");
     insta::assert_snapshot!(helper("*out = PyDict_GetItemString(kw, \"a\"); kept = out;", "look(kw, &v)"), @"
-        look: shared, `kw`, which the caller passes in
+        look: shared, `kw`, which the caller passes
         ");
     insta::assert_snapshot!(helper("*out = PyDict_GetItemString(kw, \"a\"); kept = *out;", "look(kw, &v)"), @"
-        look: shared, `kw`, which the caller passes in
+        look: shared, `kw`, which the caller passes
         ");
     insta::assert_snapshot!(helper("out++; *out = PyDict_GetItemString(kw, \"a\");", "look(kw, &v)"), @"
-        look: shared, `kw`, which the caller passes in
+        look: shared, `kw`, which the caller passes
         ");
 }
 
@@ -264,9 +264,9 @@ static PyMethodDef m[] = {
 };
 ";
     insta::assert_snapshot!(of(text), @"
-        by_name: Kwargs, in `f()`: `kw` holds the keyword arguments and is made for this call
-        or_not: shared, `kw`, which the caller passes in
-        and_keep: shared, `kw`, which the caller passes in
+        by_name: Kwargs, in `f()`: `kw` holds the keyword arguments, and is created for this call
+        or_not: shared, `kw`, which the caller passes
+        and_keep: shared, `kw`, which the caller passes
         ");
 }
 
@@ -276,7 +276,7 @@ fn a_static_function_of_another_file_is_called_there() {
     let own = format!("{look}void f(void) {{ look(PyDict_New()); }}\n");
     let other = format!("{look}void g(void) {{ look(shared); }}\n");
     insta::assert_snapshot!(verdicts(&[("a.c", &own), ("b.c", &other)]), @"
-        look: Fresh, in `f()`: the container is made by `PyDict_New()` on line 2 and nobody else has it while the value is in use
+        look: Fresh, in `f()`: the container is made by `PyDict_New()` on line 2, and no other code has it while the value is in use
         look: shared, `shared`, a variable that all threads share
         ");
     // A header's function may be what is called, by `#if`.

@@ -24,25 +24,25 @@ fn with_kwargs_and(body: &str, more: &str) -> String {
 #[test]
 fn a_new_list_is_private() {
     insta::assert_snapshot!(with_list("    fill(p);\n    v = PyList_GetItem(list, 0);\n    use(v);\n    Py_DECREF(list);\n    return NULL;\n"), @"
-    f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+    f: Fresh, the container is made by `PyList_New()` on line 2, and no other code has it while the value is in use
     ");
 }
 
 #[test]
 fn it_may_be_returned_after_the_last_use() {
     insta::assert_snapshot!(with_list("    v = PyList_GetItem(list, 0);\n    use(v);\n    return list;\n"), @"
-    f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+    f: Fresh, the container is made by `PyList_New()` on line 2, and no other code has it while the value is in use
     ");
 }
 
 #[test]
 fn it_may_not_be_given_away_before() {
-    insta::assert_snapshot!(with_list("    self->list = list;\n    v = PyList_GetItem(list, 0);\n    return NULL;\n"), @"f: shared, a container made here, and given away or emptied on line 3");
+    insta::assert_snapshot!(with_list("    self->list = list;\n    v = PyList_GetItem(list, 0);\n    return NULL;\n"), @"f: shared, a container made here, and passed on or emptied on line 3");
 }
 
 #[test]
 fn it_may_not_be_given_away_while_the_value_is_in_use() {
-    insta::assert_snapshot!(with_list("    v = PyList_GetItem(list, 0);\n    publish(list);\n    use(v);\n    return NULL;\n"), @"f: shared, a container made here, and given away or emptied on line 4");
+    insta::assert_snapshot!(with_list("    v = PyList_GetItem(list, 0);\n    publish(list);\n    use(v);\n    return NULL;\n"), @"f: shared, a container made here, and passed on or emptied on line 4");
 }
 
 #[test]
@@ -59,28 +59,28 @@ fn its_reference_may_move_out_of_it() {
         "PyList_SetItem(list, 0, p); Py_DECREF(v);",
     ];
     insta::assert_snapshot!(all.map(moved).concat(), @"
-    f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
-    f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
-    f: shared, a container made here, and given away or emptied on line 5
-    f: shared, a container made here, and given away or emptied on line 5
+    f: Fresh, the container is made by `PyList_New()` on line 2, and no other code has it while the value is in use
+    f: Fresh, the container is made by `PyList_New()` on line 2, and no other code has it while the value is in use
+    f: shared, a container made here, and passed on or emptied on line 5
+    f: shared, a container made here, and passed on or emptied on line 5
     ");
 }
 
 #[test]
 fn an_unknown_call_that_gets_both_uses_the_value() {
-    insta::assert_snapshot!(with_list("    publish(list, PyList_GetItem(list, 0));\n    return NULL;\n"), @"f: shared, a container made here, and given away or emptied on line 3");
+    insta::assert_snapshot!(with_list("    publish(list, PyList_GetItem(list, 0));\n    return NULL;\n"), @"f: shared, a container made here, and passed on or emptied on line 3");
 }
 
 #[test]
 fn it_may_be_given_away_once_the_value_has_its_own_reference() {
     insta::assert_snapshot!(with_list("    v = PyList_GetItem(list, 0);\n    Py_INCREF(v);\n    publish(list);\n    use(v);\n    return NULL;\n"), @"
-    f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+    f: Fresh, the container is made by `PyList_New()` on line 2, and no other code has it while the value is in use
     ");
 }
 
 #[test]
 fn a_pointer_into_the_value_is_a_use() {
-    insta::assert_snapshot!(with_list("    const char *s = PyUnicode_AsUTF8(PyList_GetItem(list, 0));\n    publish(list);\n    use(s);\n    return NULL;\n"), @"f: shared, a container made here, and given away or emptied on line 4");
+    insta::assert_snapshot!(with_list("    const char *s = PyUnicode_AsUTF8(PyList_GetItem(list, 0));\n    publish(list);\n    use(s);\n    return NULL;\n"), @"f: shared, a container made here, and passed on or emptied on line 4");
 }
 
 #[test]
@@ -91,33 +91,33 @@ fn an_object_that_is_released_is_no_pointer_into_the_value() {
         ))
     };
     insta::assert_snapshot!(with("    Py_DECREF(v);\n"), @"
-        f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+        f: Fresh, the container is made by `PyList_New()` on line 2, and no other code has it while the value is in use
         ");
     insta::assert_snapshot!(with(""), @"
-        f: shared, a container made here, and given away or emptied on line 4
+        f: shared, a container made here, and passed on or emptied on line 4
         ");
 }
 
 #[test]
 fn a_value_that_is_stored_is_in_use_for_ever() {
-    insta::assert_snapshot!(with_list("    self->first = PyList_GetItem(list, 0);\n    return list;\n"), @"f: shared, a container made here, and given away or emptied on line 4");
+    insta::assert_snapshot!(with_list("    self->first = PyList_GetItem(list, 0);\n    return list;\n"), @"f: shared, a container made here, and passed on or emptied on line 4");
 }
 
 #[test]
 fn filling_a_container_does_not_share_it() {
     insta::assert_snapshot!(with_list("    PyList_Append(list, p);\n    v = PyList_GetItem(list, 0);\n    PyList_SetItem(list, 1, v);\n    return NULL;\n"), @"
-    f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+    f: Fresh, the container is made by `PyList_New()` on line 2, and no other code has it while the value is in use
     ");
 }
 
 #[test]
 fn putting_it_into_another_container_shares_it() {
-    insta::assert_snapshot!(with_list("    PyDict_SetItemString(p, \"list\", list);\n    v = PyList_GetItem(list, 0);\n    return NULL;\n"), @"f: shared, a container made here, and given away or emptied on line 3");
+    insta::assert_snapshot!(with_list("    PyDict_SetItemString(p, \"list\", list);\n    v = PyList_GetItem(list, 0);\n    return NULL;\n"), @"f: shared, a container made here, and passed on or emptied on line 3");
 }
 
 #[test]
 fn a_copy_of_the_variable_is_followed() {
-    insta::assert_snapshot!(with_list("    PyObject *other = (PyObject *)list;\n    global = other;\n    v = PyList_GetItem(list, 0);\n    return NULL;\n"), @"f: shared, a container made here, and given away or emptied on line 4");
+    insta::assert_snapshot!(with_list("    PyObject *other = (PyObject *)list;\n    global = other;\n    v = PyList_GetItem(list, 0);\n    return NULL;\n"), @"f: shared, a container made here, and passed on or emptied on line 4");
 }
 
 #[test]
@@ -129,14 +129,14 @@ fn its_address_is_as_good_as_itself() {
 fn each_turn_of_a_loop_makes_another_one() {
     let body = "    for (int i = 0; i < 3; i++) {\n        PyObject *d = PyDict_New();\n        v = PyDict_GetItem(d, p);\n        publish(d);\n    }\n    return NULL;\n";
     insta::assert_snapshot!(with_list(body), @"
-    f: Fresh, the container is made by `PyDict_New()` on line 4 and nobody else has it while the value is in use
+    f: Fresh, the container is made by `PyDict_New()` on line 4, and no other code has it while the value is in use
     ");
 }
 
 #[test]
 fn one_turn_gives_away_what_the_next_one_looks_at() {
     let body = "    for (int i = 0; i < 3; i++) {\n        v = PyList_GetItem(list, i);\n        publish(list);\n    }\n    return NULL;\n";
-    insta::assert_snapshot!(with_list(body), @"f: shared, a container made here, and given away or emptied on line 5");
+    insta::assert_snapshot!(with_list(body), @"f: shared, a container made here, and passed on or emptied on line 5");
 }
 
 #[test]
@@ -147,38 +147,38 @@ fn both_branches_must_be_private() {
 #[test]
 fn a_branch_that_leaves_null_does_not_count() {
     insta::assert_snapshot!(with_list("    PyObject *d = NULL;\n    if (p) d = PyDict_Copy(p);\n    v = PyDict_GetItem(d, p);\n    return NULL;\n"), @"
-    f: Fresh, the container is made by `PyDict_Copy()` on line 4 and nobody else has it while the value is in use
+    f: Fresh, the container is made by `PyDict_Copy()` on line 4, and no other code has it while the value is in use
     ");
 }
 
 #[test]
 fn dict_next_is_in_use_as_long_as_the_loop_reads_its_key() {
     let body = "    PyObject *d = PyDict_Copy(p), *k;\n    Py_ssize_t i = 0;\n    while (PyDict_Next(d, &i, &k, &v)) {\n        publish(d);\n        use(k);\n    }\n    return NULL;\n";
-    insta::assert_snapshot!(with_list(body), @"f: shared, a container made here, and given away or emptied on line 6");
+    insta::assert_snapshot!(with_list(body), @"f: shared, a container made here, and passed on or emptied on line 6");
 }
 
 #[test]
 fn keyword_arguments_are_private_to_the_call() {
     insta::assert_snapshot!(with_kwargs("    PyArg_ParseTupleAndKeywords(args, kwargs, \"\", names);\n    v = PyDict_GetItemString(kwargs, \"a\");\n    return PyLong_FromLong(PyLong_AsLong(v));\n"), @"
-    f: Kwargs, `kwargs` holds the keyword arguments and is made for this call
+    f: Kwargs, `kwargs` holds the keyword arguments, and is created for this call
     ");
 }
 
 #[test]
 fn keyword_arguments_that_are_kept_are_not() {
-    insta::assert_snapshot!(with_kwargs("    self->kwargs = kwargs;\n    v = PyDict_GetItemString(kwargs, \"a\");\n    return NULL;\n"), @"f: shared, `kwargs`, which the caller passes in");
+    insta::assert_snapshot!(with_kwargs("    self->kwargs = kwargs;\n    v = PyDict_GetItemString(kwargs, \"a\");\n    return NULL;\n"), @"f: shared, `kwargs`, which the caller passes");
 }
 
 #[test]
 fn keyword_arguments_that_are_handed_on_are_not() {
-    insta::assert_snapshot!(with_kwargs("    PyObject_Call(self, args, kwargs);\n    v = PyDict_GetItemString(kwargs, \"a\");\n    return NULL;\n"), @"f: shared, `kwargs`, which the caller passes in");
+    insta::assert_snapshot!(with_kwargs("    PyObject_Call(self, args, kwargs);\n    v = PyDict_GetItemString(kwargs, \"a\");\n    return NULL;\n"), @"f: shared, `kwargs`, which the caller passes");
 }
 
 #[test]
 fn keyword_arguments_of_an_initialiser_may_be_those_of_others() {
     let text = "static int init(PyObject *self, PyObject *args, PyObject *kw) {\n    use(PyDict_GetItemString(kw, \"a\"));\n    return 0;\n}\n\
         static PyTypeObject T = {.tp_init = (initproc)init};\n";
-    insta::assert_snapshot!(of(text), @"init: shared, `kw`, which the caller passes in");
+    insta::assert_snapshot!(of(text), @"init: shared, `kw`, which the caller passes");
 }
 
 #[test]
@@ -194,9 +194,9 @@ fn items_of_the_argument_tuple_are_arguments() {
 fn a_sequence_is_itself_where_it_is_a_list() {
     let body = "    PyObject *a = PySequence_Fast(p, \"\"), *b = PySequence_Fast(list, \"\");\n    use(PySequence_Fast_GET_ITEM(a, 0));\n    use(PySequence_Fast_GET_ITEM(b, 0));\n    use(PySequence_Fast_GET_ITEM(PySequence_Tuple(p), 0));\n    return NULL;\n";
     insta::assert_snapshot!(with_list(body), @"
-    f: shared, `p`, which the caller passes in
-    f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
-    f: Immutable, `PySequence_Tuple()` on line 6 gives a tuple
+    f: shared, `p`, which the caller passes
+    f: Fresh, the container is made by `PyList_New()` on line 2, and no other code has it while the value is in use
+    f: Immutable, `PySequence_Tuple()` on line 6 returns a tuple
     ");
 }
 
@@ -211,16 +211,16 @@ fn behind(check: &str) -> String {
 #[test]
 fn a_tuple_is_checked_by_a_branch() {
     insta::assert_snapshot!(behind("if (PyTuple_CheckExact(p))"), @"
-        f: Immutable, line 4 makes sure that it is a tuple
-        f: Immutable, line 4 makes sure that it is a tuple
+        f: Immutable, line 4 ensures that it is a tuple
+        f: Immutable, line 4 ensures that it is a tuple
         ");
     insta::assert_snapshot!(behind("if (PyTuple_Check(p))"), @"
-        f: Immutable, line 4 makes sure that it is a tuple
-        f: shared, `p`, which the caller passes in
+        f: Immutable, line 4 ensures that it is a tuple
+        f: shared, `p`, which the caller passes
         ");
     insta::assert_snapshot!(behind("if (list && PyTuple_CheckExact(p) && v)"), @"
-        f: Immutable, line 4 makes sure that it is a tuple
-        f: Immutable, line 4 makes sure that it is a tuple
+        f: Immutable, line 4 ensures that it is a tuple
+        f: Immutable, line 4 ensures that it is a tuple
         ");
     let shared = behind("if (1)");
     assert_eq!(behind("if (PyTuple_CheckExact(p) || v)"), shared);
@@ -246,7 +246,7 @@ fn what_the_function_stores_for_its_caller_is_checked_by_a_branch() {
         ))
     };
     insta::assert_snapshot!(stored("*out = o;", ""), @"
-        f: Immutable, line 5 makes sure that it is a tuple
+        f: Immutable, line 5 ensures that it is a tuple
         ");
     let shared = stored("", "");
     assert!(shared.contains("shared"), "{shared}");
@@ -260,7 +260,7 @@ fn what_the_function_stores_for_its_caller_is_checked_by_a_branch() {
 fn a_parsed_tuple_is_checked_by_its_format() {
     let body = "    PyObject *t, *o;\n    PyArg_ParseTuple(args, \"O!O\", &PyTuple_Type, &t, &o);\n    use(PySequence_Fast_GET_ITEM(t, 0));\n    use(PySequence_Fast_GET_ITEM(o, 0));\n    return NULL;\n";
     insta::assert_snapshot!(with_kwargs(body), @"
-    f: Immutable, `PyArg_ParseTuple()` on line 4 takes a tuple only
+    f: Immutable, `PyArg_ParseTuple()` on line 4 accepts only a tuple
     f: shared, an argument of the caller
     ");
 }
@@ -268,36 +268,36 @@ fn a_parsed_tuple_is_checked_by_its_format() {
 #[test]
 fn a_reference_to_an_item_of_the_value_does_not_keep_the_value() {
     let body = "    v = PyList_GetItem(list, 0);\n    Py_INCREF(PyTuple_GET_ITEM(v, 0));\n    publish(list);\n    use(v);\n    return NULL;\n";
-    insta::assert_snapshot!(with_list(body), @"f: shared, a container made here, and given away or emptied on line 5");
+    insta::assert_snapshot!(with_list(body), @"f: shared, a container made here, and passed on or emptied on line 5");
 }
 
 #[test]
 fn a_second_variable_keeps_the_container_of_the_turn_before() {
     let body = "    PyObject *last = NULL, *d;\n    for (int i = 0; i < 3; i++) {\n        d = PyDict_New();\n        if (last) use(PyDict_GetItem(last, p));\n        last = d;\n        publish(d);\n    }\n    return NULL;\n";
-    insta::assert_snapshot!(with_list(body), @"f: shared, a container made here, and given away or emptied on line 8");
+    insta::assert_snapshot!(with_list(body), @"f: shared, a container made here, and passed on or emptied on line 8");
 }
 
 #[test]
 fn a_key_is_not_kept_by_a_reference_to_its_value() {
     let body = "    PyObject *d = PyDict_Copy(p), *k;\n    Py_ssize_t i = 0;\n    while (PyDict_Next(d, &i, &k, &v)) {\n        Py_INCREF(v);\n        publish(d);\n        use(k);\n    }\n    return NULL;\n";
-    insta::assert_snapshot!(with_list(body), @"f: shared, a container made here, and given away or emptied on line 7");
+    insta::assert_snapshot!(with_list(body), @"f: shared, a container made here, and passed on or emptied on line 7");
 }
 
 /// What a type of Python does with the keywords is known; what another does is not.
 #[test]
 fn keyword_arguments_that_go_to_the_base_type_first() {
     insta::assert_snapshot!(with_kwargs("    PyList_Type.tp_new(type, args, kwargs);\n    v = PyDict_GetItemString(kwargs, \"a\");\n    return NULL;\n"), @"
-        f: Kwargs, `kwargs` holds the keyword arguments and is made for this call
+        f: Kwargs, `kwargs` holds the keyword arguments, and is created for this call
         ");
     insta::assert_snapshot!(with_kwargs("    type->tp_base->tp_new(type, args, kwargs);\n    v = PyDict_GetItemString(kwargs, \"a\");\n    return NULL;\n"), @"
-        f: shared, `kwargs`, which the caller passes in
+        f: shared, `kwargs`, which the caller passes
         ");
 }
 
 #[test]
 fn parts_of_a_string() {
     insta::assert_snapshot!(with_kwargs("    PyObject *parts = PyUnicode_RSplit(self, dot, 1);\n    v = PyList_GetItem(parts, 0);\n    return PyLong_FromLong(PyLong_AsLong(v));\n"), @"
-        f: Fresh, the container is made by `PyUnicode_RSplit()` on line 3 and nobody else has it while the value is in use
+        f: Fresh, the container is made by `PyUnicode_RSplit()` on line 3, and no other code has it while the value is in use
         ");
 }
 
@@ -332,7 +332,7 @@ fn a_helper_that_makes_a_list_or_no_container() {
 #[test]
 fn taking_items_out_shows_it_to_nobody() {
     insta::assert_snapshot!(with_list("    PyList_SetItem(list, 0, p);\n    PySequence_DelItem(list, 1);\n    PySequence_DelSlice(list, 0, 2);\n    PyObject_SetItem(list, p, p);\n    v = PyList_GetItem(list, 0);\n    use(v);\n    PyObject_DelItem(list, p);\n    return NULL;\n"), @"
-        f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+        f: Fresh, the container is made by `PyList_New()` on line 2, and no other code has it while the value is in use
         ");
 }
 
@@ -350,7 +350,7 @@ fn an_item_may_not_be_taken_out_while_it_is_in_use() {
         );
         assert_eq!(
             with_list(&body).trim(),
-            "f: shared, a container made here, and given away or emptied on line 4"
+            "f: shared, a container made here, and passed on or emptied on line 4"
         );
         let body = format!(
             "    v = PyList_GetItem(list, 0);\n    use(v);\n    {removes};\n    return NULL;\n"
@@ -366,29 +366,29 @@ fn an_item_may_not_be_taken_out_while_it_is_in_use() {
 #[test]
 fn more_items_may_come_while_one_is_in_use() {
     insta::assert_snapshot!(with_list("    v = PyList_GetItem(list, 0);\n    PyList_Append(list, p);\n    PyList_Insert(list, 0, p);\n    use(v);\n    return NULL;\n"), @"
-        f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+        f: Fresh, the container is made by `PyList_New()` on line 2, and no other code has it while the value is in use
         ");
 }
 
 #[test]
 fn an_item_of_what_may_be_no_list_is_shared() {
     insta::assert_snapshot!(with_list("    PySequence_DelItem(p, 0);\n    PyObject_SetItem(p, p, list);\n    v = PyList_GetItem(list, 0);\n    use(v);\n    return NULL;\n"), @"
-        f: shared, a container made here, and given away or emptied on line 4
+        f: shared, a container made here, and passed on or emptied on line 4
         ");
 }
 
 #[test]
 fn an_item_is_in_use_until_its_variable_gets_another_value() {
     insta::assert_snapshot!(with_list("    v = PyList_GetItem(list, 0);\n    if (!v)\n        v = PyLong_FromLong(0);\n    else\n        return NULL;\n    PyList_SetItem(list, 0, v);\n    use(v);\n    return NULL;\n"), @"
-        f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+        f: Fresh, the container is made by `PyList_New()` on line 2, and no other code has it while the value is in use
         ");
 }
 
 #[test]
 fn the_length_of_an_item_stays() {
     insta::assert_snapshot!(with_list("    long n = PyLong_AsLong(PyList_GetItem(list, 0));\n    size_t size = strlen(PyUnicode_AsUTF8(PyList_GetItem(list, 1)));\n    Py_DECREF(list);\n    use(n, size);\n    return NULL;\n"), @"
-        f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
-        f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+        f: Fresh, the container is made by `PyList_New()` on line 2, and no other code has it while the value is in use
+        f: Fresh, the container is made by `PyList_New()` on line 2, and no other code has it while the value is in use
         ");
 }
 
@@ -396,7 +396,7 @@ fn the_length_of_an_item_stays() {
 fn each_turn_of_a_loop_looks_up_another_item() {
     let body = "    for (int i = 0; i < 3; i++) {\n        v = PyList_GetItem(list, i);\n        if (v)\n            use(v);\n        else\n            PyList_SetItem(list, i, p);\n    }\n    return NULL;\n";
     insta::assert_snapshot!(with_list(body), @"
-        f: Fresh, the container is made by `PyList_New()` on line 2 and nobody else has it while the value is in use
+        f: Fresh, the container is made by `PyList_New()` on line 2, and no other code has it while the value is in use
         ");
 }
 
@@ -412,14 +412,14 @@ fn keyword_arguments_that_the_package_itself_passes_to_what_it_calls() {
         let reads = "    v = PyDict_GetItemString(kwargs, \"a\");\n    return PyLong_FromLong(PyLong_AsLong(v));\n";
         with_kwargs_and(reads, &format!("{helper}\n{call}\n{table}\n"))
     };
-    insta::assert_snapshot!(passing("return PyObject_Call(self->f, args, kw);"), @"f: Kwargs, `kwargs` holds the keyword arguments and is made for this call");
-    insta::assert_snapshot!(passing("return PyObject_Call(self->f, args, NULL);"), @"f: Kwargs, `kwargs` holds the keyword arguments and is made for this call");
-    insta::assert_snapshot!(passing("return via(self->f, args, kw);"), @"f: Kwargs, `kwargs` holds the keyword arguments and is made for this call");
-    insta::assert_snapshot!(passing("d = PyDict_New(); return via(self->f, args, d);"), @"f: Kwargs, `kwargs` holds the keyword arguments and is made for this call");
-    insta::assert_snapshot!(passing("return PyObject_Call(self->f, args, self->kw);"), @"f: shared, `kwargs`, which the caller passes in");
-    insta::assert_snapshot!(passing("return via(self->f, args, self->kw);"), @"f: shared, `kwargs`, which the caller passes in");
-    insta::assert_snapshot!(passing("d = PyDict_New(); self->kw = d; return PyObject_Call(self->f, args, d);"), @"f: shared, `kwargs`, which the caller passes in");
-    insta::assert_snapshot!(passing("self->kw = kw; return PyObject_Call(self->f, args, kw);"), @"f: shared, `kwargs`, which the caller passes in");
+    insta::assert_snapshot!(passing("return PyObject_Call(self->f, args, kw);"), @"f: Kwargs, `kwargs` holds the keyword arguments, and is created for this call");
+    insta::assert_snapshot!(passing("return PyObject_Call(self->f, args, NULL);"), @"f: Kwargs, `kwargs` holds the keyword arguments, and is created for this call");
+    insta::assert_snapshot!(passing("return via(self->f, args, kw);"), @"f: Kwargs, `kwargs` holds the keyword arguments, and is created for this call");
+    insta::assert_snapshot!(passing("d = PyDict_New(); return via(self->f, args, d);"), @"f: Kwargs, `kwargs` holds the keyword arguments, and is created for this call");
+    insta::assert_snapshot!(passing("return PyObject_Call(self->f, args, self->kw);"), @"f: shared, `kwargs`, which the caller passes");
+    insta::assert_snapshot!(passing("return via(self->f, args, self->kw);"), @"f: shared, `kwargs`, which the caller passes");
+    insta::assert_snapshot!(passing("d = PyDict_New(); self->kw = d; return PyObject_Call(self->f, args, d);"), @"f: shared, `kwargs`, which the caller passes");
+    insta::assert_snapshot!(passing("self->kw = kw; return PyObject_Call(self->f, args, kw);"), @"f: shared, `kwargs`, which the caller passes");
 }
 
 /// The same without the name of a function that is known to do so.
@@ -432,8 +432,8 @@ fn keyword_arguments_that_the_package_passes_by_a_pointer() {
         let table = "static PyTypeObject T = {.tp_call = (ternaryfunc)call};";
         with_kwargs_and(reads, &format!("{more}\n{call}\n{table}\n"))
     };
-    let shared = "f: shared, `kwargs`, which the caller passes in";
-    let own = "f: Kwargs, `kwargs` holds the keyword arguments and is made for this call";
+    let shared = "f: shared, `kwargs`, which the caller passes";
+    let own = "f: Kwargs, `kwargs` holds the keyword arguments, and is created for this call";
     let local = "PyCFunctionWithKeywords p = PyCFunction_GetFunction(self->f);";
     let field = "typedef struct { PyObject_HEAD ternaryfunc go; PyObject *f, *kw; } Foo;";
     let cases = [
@@ -464,6 +464,6 @@ fn keyword_arguments_that_a_type_passes_on() {
             ),
         )
     };
-    insta::assert_snapshot!(passing("tp_call"), @"f: Kwargs, `kwargs` holds the keyword arguments and is made for this call");
-    insta::assert_snapshot!(passing("tp_new"), @"f: shared, `kwargs`, which the caller passes in");
+    insta::assert_snapshot!(passing("tp_call"), @"f: Kwargs, `kwargs` holds the keyword arguments, and is created for this call");
+    insta::assert_snapshot!(passing("tp_new"), @"f: shared, `kwargs`, which the caller passes");
 }

@@ -27,7 +27,7 @@ PyObject *f(Foo *self, PyObject *p) {
 ";
     insta::assert_snapshot!(of(text), @"
     f: shared, an argument of the caller
-    f: shared, `p`, which the caller passes in
+    f: shared, `p`, which the caller passes
     f: shared, `cache`, a variable that all threads share
     f: shared, `memo`, a variable that all threads share
     f: shared, `self->dict`, a field that other threads can reach
@@ -52,11 +52,11 @@ PyObject *given(void) { return PyImport_AddModule(\"a\"); }
 int kept(void) { PyObject *m; if ((m = PyImport_AddModule(\"a\")) == NULL) return -1; return use(m); }
 ";
     insta::assert_snapshot!(of(text), @"
-    made: Unread, nothing reads the module that `PyImport_AddModule()` gives
-    made: Unread, nothing reads the module that `PyImport_AddModule()` gives
-    asked: Unread, nothing reads the module that `PyImport_AddModule()` gives
-    compared: Unread, nothing reads the module that `PyImport_AddModule()` gives
-    compared: Unread, nothing reads the module that `PyImport_AddModule()` gives
+    made: Unread, nothing reads the module that `PyImport_AddModule()` returns
+    made: Unread, nothing reads the module that `PyImport_AddModule()` returns
+    asked: Unread, nothing reads the module that `PyImport_AddModule()` returns
+    compared: Unread, nothing reads the module that `PyImport_AddModule()` returns
+    compared: Unread, nothing reads the module that `PyImport_AddModule()` returns
     known: shared, a dict of the interpreter
     given: shared, a dict of the interpreter
     kept: shared, a dict of the interpreter
@@ -80,7 +80,7 @@ static PyMethodDef m[] = {{\"a\", one, METH_O}, {\"b\", (PyCFunction)fast, METH_
 fn what_a_container_holds_is_not_private_with_it() {
     let text = "PyObject *f(PyObject *p) {\n    PyObject *d = PyDict_New();\n    PyObject *list = PyDict_GetItem(d, p);\n    return PyList_GetItem(list, 0);\n}\n";
     insta::assert_snapshot!(of(text), @"
-    f: Fresh, the container is made by `PyDict_New()` on line 2 and nobody else has it while the value is in use
+    f: Fresh, the container is made by `PyDict_New()` on line 2, and no other code has it while the value is in use
     f: shared, the result of `PyDict_GetItem()`
     ");
 }

@@ -46,7 +46,7 @@ fn inside(more: &str) -> String {
 
 #[test]
 fn the_functions_of_a_struct_on_the_stack_know_it_alone() {
-    insta::assert_snapshot!(with(""), @"finish: Fresh, `b->list` is in a struct on the stack, and nobody but its functions gets it");
+    insta::assert_snapshot!(with(""), @"finish: Fresh, `b->list` is in a struct on the stack, and only its own functions get it");
 }
 
 #[test]

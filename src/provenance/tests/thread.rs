@@ -26,9 +26,9 @@ fn no_other_thread_gets_it() {
     insta::assert_snapshot!(
         [with("    return v;\n"), with(made), with("    return PyLong_FromVoidPtr(v);\n")].concat(),
         @"
-        get: OwnThread, `PyThreadState_GetDict()` on line 2 gives the dict of this thread, which no other gets
-        get: OwnThread, `PyThreadState_GetDict()` on line 2 gives the dict of this thread, which no other gets
-        get: OwnThread, `PyThreadState_GetDict()` on line 2 gives the dict of this thread, which no other gets
+        get: OwnThread, `PyThreadState_GetDict()` on line 2 returns the dict of this thread, which no other thread gets
+        get: OwnThread, `PyThreadState_GetDict()` on line 2 returns the dict of this thread, which no other thread gets
+        get: OwnThread, `PyThreadState_GetDict()` on line 2 returns the dict of this thread, which no other thread gets
         "
     );
 }
@@ -72,7 +72,7 @@ fn nor_may_what_it_lends_be_kept_where_others_find_it() {
         get: shared, a dict of the interpreter
         get: shared, a dict of the interpreter
         get: shared, a dict of the interpreter
-        get: OwnThread, `PyThreadState_GetDict()` on line 2 gives the dict of this thread, which no other gets
+        get: OwnThread, `PyThreadState_GetDict()` on line 2 returns the dict of this thread, which no other thread gets
         ");
 }
 

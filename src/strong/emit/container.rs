@@ -21,8 +21,8 @@ impl Draft<'_, '_> {
         if lookup.failure == Failure::Untested {
             let strong = lookup.replacement.strong;
             self.fix.assume(format!(
-                "no other thread makes the list shorter: where `{strong}` gives `NULL`, the function \
-                 reads that or goes on with the exception, and none of its exits fits"
+                "no other thread makes the list shorter: if `{strong}` returns `NULL`, the \
+                 function reads it or continues with the exception, and none of its exits fits"
             ));
         }
     }
@@ -43,8 +43,8 @@ impl Draft<'_, '_> {
             let name = &scene.tree.local(local).name;
             let strong = lookup.replacement.strong;
             self.fix.assume(format!(
-                "something else keeps `{name}`, to which the function has no reference any more, \
-                 until `{strong}` is called"
+                "something else keeps `{name}` alive until `{strong}` is called: the function has \
+                 already given up its reference"
             ));
         }
     }
@@ -66,8 +66,8 @@ impl Draft<'_, '_> {
         let is_swallowed = lookup.replacement.errors == OldErrors::Swallowed;
         if is_swallowed && self.scene.cx.is_any_object(site, 0) {
             self.fix.assume(format!(
-                "the first argument is a dict: `{borrowed}` found nothing in other objects, and \
-                 `{strong}` raises a SystemError"
+                "the first argument is a dict: for other objects `{borrowed}` found nothing, but \
+                 `{strong}` raises `SystemError`"
             ));
         }
     }
@@ -86,9 +86,9 @@ impl Draft<'_, '_> {
         let asks = || asks_for_error(self.scene, lookup.call);
         let asks = replacement.errors == OldErrors::Raised && asks();
         let why = match asks {
-            true => "the function asks whether `NULL` is an error",
+            true => "the function tests whether `NULL` is an error",
             false if self.scene.cx.may_have_gaps(site) => {
-                "it is made with slots, and the function goes on with `NULL`"
+                "it is created with empty slots, and the function continues with `NULL`"
             }
             false => return,
         };

@@ -38,8 +38,8 @@ impl Draft<'_, '_> {
         if let Some(name) = settled(self.scene, lookup.call) {
             if reads_missing(self.scene, lookup.call) {
                 self.fix.assume(format!(
-                    "no other thread takes the key out behind `{name}`: nothing tests whether \
-                     `{strong}` finds it"
+                    "no other thread removes the key after `{name}`: the code does not test \
+                     whether `{strong}` finds it"
                 ));
             }
         } else if lookup.replacement.absent == Absent::Null
@@ -47,8 +47,8 @@ impl Draft<'_, '_> {
         {
             // v = PyDict_GetItem(d, k); Py_INCREF(v); return v;
             self.fix.assume(format!(
-                "what `{strong}` looks for is there: nothing tests whether it is, and nothing reads \
-                 it here any more"
+                "what `{strong}` looks for exists: the code does not test that, and no longer \
+                 reads the result here"
             ));
         }
     }
@@ -65,7 +65,7 @@ impl Draft<'_, '_> {
         let caller = fails.then(unheard).flatten();
         if let Some(caller) = caller.and_then(|it| scene.cx.function(it.site.item)) {
             self.fix.assume(format!(
-                "`{}` fails where `{}` fails, which it calls",
+                "`{}` fails if `{}`, which it calls, fails",
                 caller.name, scene.function.name
             ));
         }
@@ -73,8 +73,8 @@ impl Draft<'_, '_> {
         // Else its callers ask whether there is an exception.
         if stops && lookup.failure.drops_exception() && sets_for_others(scene) {
             self.fix.assume(format!(
-                "nobody needs what `{}` would have set in its arguments: it leaves early now, and \
-                 its callers are not told",
+                "no caller needs what `{}` would have stored in its arguments: it now leaves \
+                 early, and its callers do not see that",
                 scene.function.name
             ));
         }
@@ -89,8 +89,8 @@ impl Draft<'_, '_> {
         {
             let strong = lookup.replacement.strong;
             self.fix.assume(format!(
-                "`{name}`, which asks for `SystemError`, does not mean the one for what is no list: \
-                 `{strong}` raises `TypeError` there"
+                "`{name}`, which checks for `SystemError`, does not expect it for an object that \
+                 is not a list: `{strong}` raises `TypeError` for that"
             ));
         }
     }

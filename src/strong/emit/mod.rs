@@ -339,7 +339,7 @@ impl Draft<'_, '_> {
             let is_fast = lookup.replacement.borrowed == "PySequence_Fast_GET_ITEM";
             if is_fast && !is_made_here(self.scene, lookup.call) {
                 self.fix.assume(
-                    "the sequence is what `PySequence_Fast` gave: a subclass may give other items",
+                    "the sequence comes from `PySequence_Fast`: a subclass may return other items",
                 );
             }
             match lookup.shape {
@@ -377,7 +377,7 @@ impl Draft<'_, '_> {
         if meets_exception(self.scene, call) {
             self.fix.assume(format!(
                 "no exception is pending where `{function}` is called: a debug build of Python \
-                 stops there"
+                 aborts otherwise"
             ));
         }
     }
@@ -447,7 +447,7 @@ impl Draft<'_, '_> {
         edits.sort_by_key(|edit| (edit.file, edit.span));
         self.fix.edits = folded(self.scene, edits);
         if self.says_borrowed {
-            let more = "; a comment beside it still speaks of a borrowed reference";
+            let more = "; a comment next to it still says that the reference is borrowed";
             self.fix.title.push_str(more);
         }
         Ok(self.fix)

@@ -24,9 +24,9 @@ pub(in crate::strong) fn title(scene: &Scene<'_>, group: &[Planned]) -> String {
     names.dedup();
     names.retain(|name| name != "``");
     let what = if lookups().all(only_asks) {
-        "ask only whether the key is there"
+        "only test whether the key is present"
     } else {
-        "own the reference"
+        "take a strong reference"
     };
     let takers = group
         .iter()
@@ -36,7 +36,7 @@ pub(in crate::strong) fn title(scene: &Scene<'_>, group: &[Planned]) -> String {
     let repair = match &takers[..] {
         [] => String::new(),
         names => format!(
-            "; take out a release that was too many: {} releases the item itself if it fails",
+            "; remove an extra release: {} releases the item itself if it fails",
             names.join(" or ")
         ),
     };
@@ -53,17 +53,18 @@ fn owned_everywhere(group: &[Planned]) -> String {
         let name = &planned.home.name;
         planned.decisions.repairs.iter().map(move |repair| match repair {
             Repair::Lost => {
-                format!("; what else `{name}` may hold, and was never released, is released too")
+                format!("; other objects that `{name}` may hold, which were never released, are \
+                         now released")
             }
             Repair::Missing => format!(
-                "; `{name}` was released or returned on some paths without owning a reference, \
-                 and owns one now"
+                "; on some paths `{name}` was released or returned without an owned reference, \
+                 and now owns one"
             ),
             Repair::Forgotten => {
-                format!("; `{name}` was not released on every path, and is now")
+                format!("; `{name}` was not released on every path, and now is")
             }
             Repair::Presumed => format!(
-                "; `{name}` was given away or released without owning a reference, and owns one now"
+                "; `{name}` was given away or released without an owned reference, and now owns one"
             ),
         })
     });

@@ -162,7 +162,7 @@ fn unchecked(
     }
     if matches!(shape, Shape::Inside(..)) {
         return Err(Reason::NoSwap(
-            "the checked call can fail where the macro could not: give it a statement of its own, \
+            "the checked call can fail where the macro could not: put it in its own statement, \
              and test its result for `NULL`",
         ));
     }

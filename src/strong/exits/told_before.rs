@@ -38,13 +38,21 @@ pub(super) fn told_before(scene: &Scene<'_>, call: ExprId) -> Option<StmtId> {
     scene.stmt_of(scene.tree.expr_ids().find(tells)?)
 }
 
-/// Whether a loop sets elements of an array that others have.
+/// Whether a loop sets elements of an array that others have: `out[i] = x`, `*out++ = x`, and not
+/// `*sum += x`.
 pub(super) fn fills(scene: &Scene<'_>, body: StmtId) -> bool {
-    let mut parts = inside(scene, scene.tree.stmt(body).range);
-    parts.any(|(expr, _)| {
-        let place = scene.tree.changed(expr);
-        place.is_some_and(|place| is_element(scene, place) && !is_own(scene, place))
-    })
+    let within = scene.tree.stmt(body).range;
+    let changed = || inside(scene, within).filter_map(|(expr, _)| scene.tree.changed(expr));
+    let moves = |pointer: ExprId| match scene.as_local(pointer) {
+        Some(_) => changed().any(|place| is_same(scene, place, pointer)),
+        None => true,
+    };
+    let is_one_of_many = |place: ExprId| match scene.tree.expr(place).kind {
+        ExprKind::Unary { operand, .. } => moves(operand),
+        _ => true,
+    };
+    changed()
+        .any(|place| is_element(scene, place) && !is_own(scene, place) && is_one_of_many(place))
 }
 
 fn is_element(scene: &Scene<'_>, place: ExprId) -> bool {

@@ -43,7 +43,7 @@ use locals::Locals;
 use text::Halves;
 
 /// What the title of such a fix says.
-const LENT: &str = ", and lend it to ";
+const LENT: &str = ", and hold it while calling ";
 
 /// Whether a fix splits a function, and lends what it looks up to one half.
 #[must_use]

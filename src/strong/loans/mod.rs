@@ -82,7 +82,9 @@ fn fix(cx: &PackageCx<'_>, item: ItemId) -> Option<(BTreeSet<ExprId>, Fix)> {
     if !fields.come_from(&scene, &calls) {
         return None;
     }
-    let mut fix = Fix::safe(format!("let what `{name}` fills own its references"));
+    let mut fix = Fix::safe(format!(
+        "let the struct that `{name}` fills own its references"
+    ));
     if let Some(assumption) = cx.other_callers(name) {
         fix.assume(assumption);
     }

@@ -32,7 +32,7 @@ pub fn is_behind_condition(reason: &str) -> bool {
 }
 
 /// What the reason says for which a lookup is left whose function is the argument of a macro.
-const NAME_IN_MACRO: &str = "gets the name of the function and may make another one of it";
+const NAME_IN_MACRO: &str = "gets the name of the function and may make another name of it";
 
 /// Whether a lookup was left because a macro gets the name of its function.
 #[must_use]
@@ -45,7 +45,7 @@ impl Reason {
     /// empty.
     pub(in crate::strong) fn may_consume(name: &str) -> Self {
         Self::MayConsume(match name {
-            "" => "the function behind the pointer".to_owned(),
+            "" => "the function that the pointer calls".to_owned(),
             _ => format!("`{name}`"),
         })
     }
@@ -55,24 +55,24 @@ impl Reason {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub(in crate::strong) enum Reason {
     #[error(
-        "the address of `{0}` is passed on, so other code may read or replace it: give the \
-         lookup a variable of its own"
+        "other code may read or replace `{0}`, because its address is passed on: use a separate \
+         variable for the lookup"
     )]
     AddressTaken(String),
     #[error(
-        "on some paths only, another variable is the same object as `{0}`, and it is counted: \
-         take and release the reference by hand"
+        "on some paths only, another variable has the same object as `{0}`, and its reference is \
+         counted: take and release the reference by hand"
     )]
     Alias(String),
-    #[error("a macro assigns to `{0}` and releases what it held: take the reference by hand")]
+    #[error("a macro assigns to `{0}` and releases the old object: take the reference by hand")]
     ClearedByMacro(String),
     #[error(
-        "the function looks at the reference count of what `{0}` holds, to which a reference of \
-         its own would add: change the tests of the count with it"
+        "the function tests the reference count of the object in `{0}`, and a strong reference \
+         would change the count: change those tests, too"
     )]
     Counted(String),
     #[error(
-        "a pointer into the object of `{0}` is returned or stored, and would dangle once the \
+        "a pointer into the object of `{0}` is returned or stored, and would dangle after the \
          reference is released: keep the reference as long as the pointer"
     )]
     DerivedEscapes(String),
@@ -82,185 +82,180 @@ pub(in crate::strong) enum Reason {
     )]
     DerivedOutlives(String),
     #[error(
-        "a test would have to stand between declarations: declare the variable first, and assign \
-         to it later"
+        "the test would have to stand between declarations: declare the variable first, and \
+         assign to it later"
     )]
     Declared,
     #[error(
-        "the thread may be detached where the last use of `{0}` is behind it, and no reference is \
-         released then: release it before"
+        "the thread may be detached after the last use of `{0}`, where no reference may be \
+         released: release it before that point"
     )]
     Detached(String),
-    #[error("the result is not used: take the call out")]
+    #[error("the result is not used: remove the call")]
     Discarded,
     #[error("{left} while `{0}` holds the reference: release it there by hand", left = LEFT_BY_MACRO)]
     ExitInMacro(String),
     #[error(
-        "the borrowed reference is stored in memory that outlives the call: decide who owns \
-         it, and take a reference with it"
+        "the borrowed reference is stored in memory that outlives the call: decide who owns it, \
+         and take a strong reference"
     )]
     Field,
     #[error(
-        "`{0}` keeps or releases what it is given, and the function does not own it: decide who \
-         owns it, and take a reference with it"
+        "`{0}` keeps or releases its argument, and the function does not own that reference: \
+         decide who owns it, and take a strong reference"
     )]
     KeptBorrowed(String),
     #[error(
-        "{0} may take over the reference that it gets, for all that its format or its code shows: \
-         give it a format that is one literal, or take and release the reference by hand"
+        "{0} may take over the reference that it gets (its format or its code does not rule that \
+         out): use a format that is one literal, or take and release the reference by hand"
     )]
     MayConsume(String),
-    #[error("the call stands in the macro `{0}`: change the macro together with its uses")]
+    #[error("the call is in the macro `{0}`: change the macro together with its uses")]
     InMacro(String),
     #[error(
-        "the macro `{0}` {gets}: give it the strong function, and define whatever `{0}` makes of that \
-         name",
+        "the macro `{0}` {gets}: pass the strong function, and define every name that `{0}` makes \
+         of it",
         gets = NAME_IN_MACRO
     )]
     NameInMacro(String),
     #[error(
-        "the macro `{0}` makes the call, but what it gives belongs to the function: write the call \
-         out here"
+        "the macro `{0}` makes the call, but its result belongs to the function: write the call \
+         here without the macro"
     )]
     ByMacro(String),
     #[error(
-        "statements would have to stand in front of an `else if`: make it an `else` with an `if` \
+        "statements would have to stand before an `else if`: change it to an `else` with an `if` \
          inside, or do the lookup before the chain"
     )]
     ElseIf,
-    #[error("a label stands right in front of the statement: give it a block of its own")]
+    #[error("a label stands directly before the statement: put the statement in its own block")]
     Labelled,
     #[error("the call is part of a loop's condition: move it into the body")]
     LoopCondition,
     #[error(
-        "`{0}` is not known to be a pointer, so it cannot own the object: use a `PyObject *` \
-         variable, and what the code needs of it where that variable holds the object"
+        "`{0}` is not known to be a pointer, so it cannot own the object: hold the object in a \
+         `PyObject *` variable, and read from that what the code needs"
     )]
     NoPointer(String),
     #[error(
-        "releasing what `{0}` holds may free `{1}`, which it gets next and nobody owns: take a \
-         reference to that first"
+        "releasing the object in `{0}` may free `{1}`, which is assigned next and which nothing \
+         owns: take a strong reference to `{1}` first"
     )]
     TakenLate(String, String),
     #[error(
-        "there is no statement after the last use of `{0}` at which to release it on every \
-         path"
+        "no statement after the last use of `{0}` is reached on every path, so there is no place \
+         to release it: restructure the function, or release it by hand"
     )]
     NoPlace(String),
     #[error(
-        "a dead referent in `{0}` is `NULL` where it was `Py_None`, and is used as such: adapt \
+        "a dead referent in `{0}` is now `NULL` instead of `Py_None`, and the code uses it: adapt \
          each use by hand"
     )]
     NoneEscapes(String),
     #[error(
-        "{why}: use `{0}`, and do on `NULL` what \
-         the function does about its other errors",
+        "{why}: use `{0}`, and handle `NULL` like the other errors of the function",
         why = CAN_FAIL
     )]
     NoExit(&'static str),
     #[error(
-        "{why}, and `{1}` does not notice the `{2}` of this function's errors, or takes it for a \
-         success: use `{0}`, and decide what both do on `NULL`",
+        "{why}, and `{1}` ignores the `{2}` that this function returns for an error, or takes it \
+         for success: use `{0}`, and decide what both functions do on `NULL`",
         why = CAN_FAIL
     )]
     Mistaken(&'static str, String, String),
     #[error(
-        "{why}, and `{1}` on line {2} undoes what may \
-         have begun before it: use `{0}`, and do on `NULL` what the function does about its other \
-         errors there",
+        "{why}, and `{1}` on line {2} undoes what may have begun before: use `{0}`, and handle \
+         `NULL` like the other errors of the function at this point",
         why = CAN_FAIL
     )]
     Undoes(&'static str, String, u32),
     #[error(
-        "{why}, and `{1}` on line {2} tells only \
-         behind the loop how many references it has stored: use `{0}`, and on `NULL` release those \
-         that are stored by then",
+        "{why}, and `{1}` on line {2} records only after the loop how many references are stored: \
+         use `{0}`, and on `NULL` release those that have been stored",
         why = CAN_FAIL
     )]
     CountedBehind(&'static str, String, u32),
     #[error(
-        "{why}, and `{1}` on line {2} has told others how much the loop sets: \
-         use `{0}`, and on `NULL` tell them how much that is",
+        "{why}, and `{1}` on line {2} has already reported how many items the loop sets: use \
+         `{0}`, and on `NULL` correct that number",
         why = CAN_FAIL
     )]
     ToldBefore(&'static str, String, u32),
     #[error(
-        "{why}, and `{1}` holds references by then: \
-         use `{0}`, and on `NULL` release those that are stored in `{1}`",
+        "{why}, and `{1}` already holds references: use `{0}`, and on `NULL` release those that \
+         are stored in `{1}`",
         why = CAN_FAIL
     )]
     Filled(&'static str, String),
     #[error("{0}")]
     NoSwap(&'static str),
-    #[error(
-        "{0} runs before the call in the same expression: give the lookup a statement of its \
-         own"
-    )]
+    #[error("{0} runs before the call in the same expression: put the lookup in its own statement")]
     NotEvaluatedFirst(String),
     #[error(
-        "the call stands in an `assert`, which a build without assertions leaves out: give the \
-         lookup a statement of its own"
+        "the call is in an `assert`, which a build without assertions leaves out: put the lookup \
+         in its own statement"
     )]
     Asserted,
     #[error(
-        "`{0}` is not a `PyObject *`, which the strong function stores its result in: use a \
+        "the strong function stores its result in a `PyObject *`, which `{0}` is not: use a \
          `PyObject *` variable"
     )]
     OutParameterType(String),
     #[error(
-        "the reference in `{0}` is already released, or given away, where the function has \
-         none: check the code as it is"
+        "the reference in `{0}` is already released or given away where the function does not own \
+         one: check the original code"
     )]
     OverRelease(String),
     #[error(
-        "on some paths `{0}` still holds what the caller passed: give the lookup a variable \
-         of its own"
+        "on some paths `{0}` still has the value that the caller passed: use a separate variable \
+         for the lookup"
     )]
     OverwritesParameter(String),
-    #[error(
-        "whether the function owns what `{0}` holds depends on the path: make it own the \
-         reference on all of them"
-    )]
+    #[error("only some paths own the reference in `{0}`: make all of them own it")]
     OwnedOnSomePaths(String),
     #[error(
-        "on some paths the function returns a reference of its own, on others a borrowed one: make \
-         it one of them, and change its callers with it"
+        "the function returns an owned reference on some paths, and a borrowed one on others: \
+         return the same kind on all paths, and change its callers accordingly"
     )]
     OwnedByCallerToo,
-    #[error("it returns the result of `{0}`, which gives no reference either")]
+    #[error("it returns the result of `{0}`, which does not return a reference either")]
     ReturnsResultOf(String),
     #[error("{0}")]
     Contract(String),
     #[error("the function returns the borrowed reference: its callers must be changed with it")]
     ReturnedBorrowed,
-    #[error("`{0}` keeps the borrowed reference after the function returns: it must own it")]
+    #[error(
+        "`{0}` keeps the borrowed reference after the function returns: it must own the reference"
+    )]
     Static(String),
-    #[error("`{0}` takes the reference only if it succeeds: write the failure path by hand")]
+    #[error("`{0}` takes over the reference only if it succeeds: write the failure path by hand")]
     StealsOnSuccess(String),
-    #[error("`{0}` takes over a reference that the function does not own: check the code as it is")]
+    #[error("`{0}` takes over a reference that the function does not own: check the original code")]
     StolenBorrowed(String),
     #[error(
-        "the borrowed reference is stored in memory: decide who owns it, and take a reference \
-         with it"
+        "the borrowed reference is stored in memory: decide who owns it, and take a strong \
+         reference"
     )]
     StoredBorrowed,
     #[error(
-        "the object of an earlier pass or lookup is still used when `{0}` gets the next one: \
-         keep each in a variable of its own"
+        "the object of an earlier iteration or lookup is still in use when `{0}` gets the next \
+         one: use a separate variable for each"
     )]
     TwoAtOnce(String),
     #[error(
-        "the list may have slots that are not filled yet, which the strong function must not \
-         read: look the item up before the list is given away"
+        "the list may have empty slots, which the strong function must not read: look the item up \
+         before the list is passed on"
     )]
     Unfilled,
     #[error("the call is never reached")]
     Unreachable,
     #[error(
-        "the configurations that the branch at line {0} tells apart need different changes: change \
-         each branch by hand"
+        "the configurations of the branch at line {0} need different changes: change each branch \
+         by hand"
     )]
     Variants(u32),
-    #[error("the places where this text is compiled need different changes: change it by hand")]
+    #[error(
+        "this text is compiled in several places, which need different changes: change it by hand"
+    )]
     Uses,
 }

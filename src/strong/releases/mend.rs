@@ -76,8 +76,8 @@ impl Draft<'_, '_> {
     pub(in crate::strong) fn doubt_repairs(&mut self, planned: &Planned) {
         if planned.decisions.repairs.contains(&Repair::Presumed) {
             self.fix.assume(format!(
-                "no other code takes a reference too many for `{}`, which is given away \
-                 here without one today",
+                "no other code takes an extra reference for `{}`, which is given away here \
+                 without an owned reference",
                 planned.home.name
             ));
         }

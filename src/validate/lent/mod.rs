@@ -57,22 +57,22 @@ pub(super) fn failure(
     let wrong = |what: &str| Some(Failure::Wrong(format!("`{old}` and `{new}` {what}")));
     let is_static = split.body.is_static && first.is_static == split.old.is_static;
     if !is_static || signature(first) != signature(split.old) {
-        return wrong("are not declared as the function was");
+        return wrong("do not have the declaration of the original function");
     }
     let Some(end) = halves.end() else {
-        return wrong("do not end in one call of the other and a release");
+        return wrong("do not end with one call of the other function and a release");
     };
     let Some(lookup) = halves.lookup(end.object) else {
-        return wrong("do not begin as the function did");
+        return wrong("do not begin like the original function");
     };
     if !halves.is_cut_at(lookup) {
-        return wrong("do not have each statement of the function once");
+        return wrong("do not have each statement of the original function once");
     }
     if !halves.have_same_variables(&end, lookup) {
-        return wrong("do not see the same values in their variables");
+        return wrong("do not have the same values in their variables");
     }
     if detaches(split.body) {
-        return wrong("may release the object without a thread state");
+        return wrong("may release the object while the thread is detached");
     }
     keeps(split, end.object, original)
 }
@@ -260,11 +260,11 @@ pub(super) fn keeps(split: &Split<'_>, object: usize, original: &Original<'_>) -
         track::follow(&graph(function), &function.tree, seeds, original.callees)
     };
     let Some(followed) = follow(body, &[seed]) else {
-        let reason = format!("`{name}` leaves nothing behind of the object that it is lent");
+        let reason = format!("`{name}` keeps nothing of the object that it borrows");
         return Some(Failure::Unknown(reason.into()));
     };
     let wrong = || {
-        let reason = format!("`{name}` keeps or releases the object that it is lent");
+        let reason = format!("`{name}` keeps or releases the object that it borrows");
         Some(Failure::Wrong(reason))
     };
     let is_in_result = followed.exits.iter().any(|exit| match exit.value {
@@ -291,8 +291,9 @@ pub(super) fn keeps(split: &Split<'_>, object: usize, original: &Original<'_>) -
         }
     }
     doubted.then(|| {
-        let claim =
-            format!("`{name}` may keep the object that it is lent, or look at its reference count");
+        let claim = format!(
+            "`{name}` neither keeps the object that it borrows nor looks at its reference count"
+        );
         Failure::Unknown(claim.into())
     })
 }

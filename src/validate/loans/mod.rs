@@ -78,14 +78,14 @@ pub(super) fn failures(
         if index.is_mentioned(name)
             || !sites.all(|site| function_of(site).is_some_and(|it| known.contains(it)))
         {
-            Some("is filled by a function with other callers")
+            Some("is filled by a function that has other callers")
         } else if fillers.peek().is_none()
             || !fillers.all(fills)
             || filler::drops_a_reference(original, result, name)
         {
-            Some("gets something else than new references")
+            Some("gets something other than new references")
         } else if owner::is_touched(original, result, applied, &types, owner, name) {
-            Some("is set or counted elsewhere as well")
+            Some("is also set or counted elsewhere")
         } else if let Some(wrong) = owner.changed(original, &index, &types, name) {
             Some(wrong)
         } else if !owner.is_released_once(call) {
@@ -167,8 +167,9 @@ impl Owner<'_> {
             return Some("may be changed by code that gets its address");
         }
         let may_detach = lent.is_some_and(|lent| lent.may_detach());
-        may_detach
-            .then_some("may be released without a thread state, or its references may be counted")
+        may_detach.then_some(
+            "may be released while the thread is detached, or its references may be counted",
+        )
     }
 
     /// What to follow of it in the package as it was; `None` if the struct is not known.

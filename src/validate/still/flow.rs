@@ -25,17 +25,17 @@ impl Fault {
     pub(super) fn say(&self, list: &str) -> String {
         match self {
             Self::Unlocked => {
-                format!("an item of `{list}` is read where the section does not hold it")
+                format!("an item of `{list}` is read where the section does not protect the list")
             }
             Self::Unbounded => format!(
-                "an item of `{list}` is read by an index that is not compared with its size in the \
-                 section"
+                "an item of `{list}` is read with an index that is not compared with the size in \
+                 the section"
             ),
             Self::MayBeNull => format!("`{list}` may be NULL where the section begins"),
             Self::Outlives => {
-                format!("an item of `{list}` is used where the section does not hold it still")
+                format!("an item of `{list}` is used where the section no longer protects the list")
             }
-            Self::Released => format!("an item is released that `{list}` lends"),
+            Self::Released => format!("an item that is borrowed from `{list}` is released"),
             Self::LetsIn(name) => {
                 format!("`{name}` gets an item of `{list}` and may let other threads change it")
             }

@@ -127,12 +127,12 @@ impl Proof<'_> {
         let reads: Vec<ExprId> = reads.into_iter().filter(|&it| self.is_inside(it)).collect();
         if reads.is_empty() {
             return Some(format!(
-                "the section on `{list}` holds another list than the one that is read in it"
+                "the section on `{list}` locks another list than the one that is read in it"
             ));
         }
         if self.is_nested() {
             return Some(format!(
-                "the section on `{list}` stands in another one, or has one in it"
+                "the section on `{list}` is inside another section, or contains one"
             ));
         }
         if self.is_list_let_go() {
@@ -142,7 +142,7 @@ impl Proof<'_> {
         }
         if self.asks_elsewhere(&reads) {
             return Some(format!(
-                "the size of `{list}` is asked for where the section does not hold it"
+                "the size of `{list}` is read where the section does not protect the list"
             ));
         }
         reads.iter().find_map(|&read| self.fault_of(read, list))
@@ -258,7 +258,7 @@ impl Proof<'_> {
         let flow = Flow::new(self, self.cfg.call(read)?);
         let Ok(solution) = dataflow::solve(self.cfg, &flow) else {
             return Some(format!(
-                "it cannot be told what becomes of the items of `{list}`"
+                "it is not known what happens to the items of `{list}`"
             ));
         };
         let mut fault = None;

@@ -53,8 +53,8 @@ fn two_halves_that_do_what_the_function_did_are_fine() {
 
 #[test]
 fn a_first_half_that_does_something_else_is_found() {
-    let other = "`f` and `f_with_hook` do not read the fields in a section, and release what they hold \
-                 behind the call";
+    let other =
+        "`f` and `f_with_hook` do not read the fields in a section and release them after the call";
     let outside = "    fd = self->fd;\n    Py_BEGIN_CRITICAL_SECTION(self);\n";
     for change in [
         (
@@ -82,7 +82,7 @@ fn a_first_half_that_does_something_else_is_found() {
 
 #[test]
 fn a_second_half_that_does_something_else_is_found() {
-    let other = "`f` and `f_with_hook` do not do together what the function did";
+    let other = "`f` and `f_with_hook` together do not do what the original function did";
     let swapped = [("fd = self->fd", "fd = self->other")];
     assert_eq!(split(&swapped, &[]), [other]);
     assert_eq!(split(&[], &[("< 0", "<= 0")]), [other]);

@@ -22,8 +22,8 @@ static int f(PyObject *l) {
     };
     assert_eq!(with(""), [""; 0]);
     let doubted = [
-        "unknown: in `f`, `fail(l, \"none\")` (line 4) need not be done where the item is not there any more",
-        "unknown: what `f` does where `v` is `NULL` need not be done where the item is not there any more",
+        "unknown: in `f`, `fail(l, \"none\")` (line 4) is not needed if the item no longer exists",
+        "unknown: if the item no longer exists, `f` need not do what it does when `v` is `NULL`",
     ];
     assert_eq!(with("if (v == NULL) return -1;"), doubted);
 }
@@ -48,8 +48,8 @@ static PyObject *f(PyObject *l) {{
         ];
         wrong(&code, &changes)
     };
-    let doubted = "unknown: what `f` does where `v` is `NULL` need not be done where the item is not \
-                   there any more";
+    let doubted =
+        "unknown: if the item no longer exists, `f` need not do what it does when `v` is `NULL`";
     for test in [
         "if (!v || v == l) PyErr_Clear();",
         "if (NULL == v) PyErr_Clear();",
@@ -110,7 +110,7 @@ static int f(PyObject *d, PyObject *k) {{
     };
     let doubted = |name: &str| {
         [format!(
-            "unknown: in `f`, `{name}` does not free the memory of `v` itself"
+            "unknown: in `f`, `{name}` does not itself free the memory of `v`"
         )]
     };
     assert_eq!(

@@ -33,7 +33,7 @@ fn with(result: &str, caller: &str, value: &str) -> Vec<String> {
 fn a_number_that_a_caller_takes_for_a_success_is_doubted() {
     let doubted = |value: &str| {
         [format!(
-            "unknown: `g` takes the {value} that `f` returns there for a failure"
+            "unknown: `g` treats the {value} that `f` returns there as a failure"
         )]
     };
     let negated = "if (!f(l)) return NULL;";
@@ -49,7 +49,7 @@ fn a_number_that_a_caller_takes_for_a_success_is_doubted() {
 fn a_failure_that_a_caller_drops_is_doubted() {
     let doubted = |value: &str| {
         [format!(
-            "unknown: `g` takes the {value} that `f` returns there for a failure"
+            "unknown: `g` treats the {value} that `f` returns there as a failure"
         )]
     };
     assert_eq!(with("int", "f(l);", "-1"), doubted("-1"));
@@ -125,10 +125,10 @@ static PyObject *g(PyObject *d, PyObject *l) {{ if (f(d, l) < 0) return NULL; Py
     ];
     insta::assert_snapshot!(all.join("\n"), @"
     unknown: `f` may return an object with an exception set
-    unknown: in `f`, `Py_CLEAR(r)` (line 9) is right where the function leaves here: it has no such way out in that state unknown: `f` may return an object with an exception set
+    unknown: in `f`, `Py_CLEAR(r)` (line 9) is correct at the new exit: the function had no such exit in that state unknown: `f` may return an object with an exception set
 
-    unknown: `f` need not tell its caller where the lookup fails
+    unknown: `f` does not have to report a failed lookup to its caller
 
-    unknown: the 0 that `f` may return is one for a failure
+    unknown: a return value of 0 from `f` means failure
     ");
 }

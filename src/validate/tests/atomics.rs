@@ -27,7 +27,7 @@ fn a_step_that_adds_something_else_is_wrong() {
     assert_eq!(
         wrong(BEFORE, &[TYPE, two, MORE]),
         [
-            "in `f`, not each step of `hits`, which becomes atomic, is one operation that adds the same"
+            "in `f`, a change of `hits`, which becomes atomic, is not one operation with the same result"
         ]
     );
 }
@@ -37,13 +37,13 @@ fn a_step_that_stays_is_wrong() {
     assert_eq!(
         wrong(BEFORE, &[TYPE, ONE]),
         [
-            "in `f`, not each step of `hits`, which becomes atomic, is one operation that adds the same"
+            "in `f`, a change of `hits`, which becomes atomic, is not one operation with the same result"
         ]
     );
     assert_eq!(
         wrong(BEFORE, &[TYPE]),
         [
-            "in `f`, not each step of `hits`, which becomes atomic, is one operation that adds the same"
+            "in `f`, a change of `hits`, which becomes atomic, is not one operation with the same result"
         ]
     );
 }
@@ -54,7 +54,7 @@ fn who_has_the_address_keeps_the_type() {
         let text = BEFORE.replace("PyLong_FromLong(hits)", use_of);
         assert_eq!(
             wrong(&text, &[TYPE, ONE, MORE]),
-            ["`width` becomes atomic, and its address or its size is asked for"]
+            ["`width` becomes atomic, but its address or size is used"]
         );
     }
 }

@@ -28,7 +28,7 @@ fail:
     wrong(&before, &changes)
 }
 
-const LENT: &str = "in `f`, `o` is released where the function does not own what it holds";
+const LENT: &str = "in `f`, `o` is released where the function does not own its object";
 
 #[test]
 fn a_variable_that_borrows_first() {

@@ -23,7 +23,9 @@ static int f(PyObject *l) {{
 fn a_macro_may_continue_a_block() {
     assert_eq!(
         released_between("fz_try(ctx)", "fz_catch(ctx)"),
-        ["in `f`, the macro `fz_catch`, which is not seen, may continue the block before it"]
+        [
+            "in `f`, the macro `fz_catch`, whose definition was not found, may belong to the block before it (like `else`)"
+        ]
     );
 }
 

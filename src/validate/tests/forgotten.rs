@@ -41,7 +41,9 @@ fn a_path_that_took_none_may_not() {
     let taken = ("    if (n < 9) Py_XINCREF(v);\n", "");
     assert_eq!(
         wrong(&before, &[STRONG, taken]),
-        [format!("unknown: {LEAK}, as it was before (line 5)")]
+        [format!(
+            "unknown: {LEAK}, as in the original code (line 5): this is intended"
+        )]
     );
 }
 

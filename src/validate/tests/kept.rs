@@ -27,7 +27,7 @@ fn a_variable_that_nothing_else_counts_may_keep_a_reference() {
 
 #[test]
 fn a_variable_that_something_else_sets_or_counts_may_not() {
-    let set = ["`state.spawn` is set or counted elsewhere as well"];
+    let set = ["`state.spawn` is also set or counted elsewhere"];
     for other in [
         "static void g(PyObject *v) { state.spawn = v; }",
         "static void g(void) { Py_DECREF(state.spawn); }",

@@ -29,8 +29,7 @@ fn a_container_may_release_its_own_reference() {
 
 #[test]
 fn a_reference_that_the_code_took_may_be_the_one_that_is_released() {
-    let doubt = "in `f`, the reference from `PyList_GetItemRef` may be released or passed on by a \
-                 function that gets it";
+    let doubt = "in `f`, no function that gets the object from `PyList_GetItemRef` releases it or passes it on";
     let taken = ("Py_XINCREF(v);", "");
     assert_eq!(
         wrong(&released("Py_XINCREF(v);"), &[STRONG, taken, RELEASE]),

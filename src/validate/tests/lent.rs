@@ -64,7 +64,7 @@ fn two_halves_that_do_what_the_function_did_are_fine() {
 
 #[test]
 fn a_first_half_that_does_something_else_is_found() {
-    let other = "`f` and `f_with_v` do not begin as the function did";
+    let other = "`f` and `f_with_v` do not begin like the original function";
     for change in [
         ("    begin(box);\n", ""),
         ("begin(box);", "begin(box); begin(box);"),
@@ -78,7 +78,7 @@ fn a_first_half_that_does_something_else_is_found() {
     ] {
         assert!(first(&[change]).contains(&other.to_owned()), "{change:?}");
     }
-    let end = "`f` and `f_with_v` do not end in one call of the other and a release";
+    let end = "`f` and `f_with_v` do not end with one call of the other function and a release";
     for change in [
         ("return result;", "return 0;"),
         ("Py_XDECREF(v);\n", "Py_XDECREF(v);\n    begin(box);\n"),
@@ -106,7 +106,7 @@ fn a_first_half_without_the_release_is_found() {
 
 #[test]
 fn other_values_in_the_second_half_are_found() {
-    let found = "`f` and `f_with_v` do not see the same values in their variables";
+    let found = "`f` and `f_with_v` do not have the same values in their variables";
     // The address of the variable is known elsewhere.
     let before = BEFORE.replace("begin(box);", "begin(&size);");
     let first = FIRST.replace("begin(box);", "begin(&size);");
@@ -123,7 +123,7 @@ fn other_values_in_the_second_half_are_found() {
     let front = FRONT.0.replace("begin(box);", "n = begin(box);");
     assert_eq!(
         wrong(&before, &[HEAD, (&front, ""), ("/* first */", &first)]),
-        ["`f` and `f_with_v` do not begin as the function did"]
+        ["`f` and `f_with_v` do not begin like the original function"]
     );
     // Not the value that the first half had.
     assert_eq!(
@@ -142,7 +142,7 @@ fn other_values_in_the_second_half_are_found() {
                 ("/* first */", &FIRST.replace("box, size, v)", "box, v)")),
             ]
         ),
-        ["`f` and `f_with_v` do not begin as the function did"]
+        ["`f` and `f_with_v` do not begin like the original function"]
     );
 }
 
@@ -153,13 +153,13 @@ fn a_second_half_that_lost_a_statement_is_found() {
     let found = wrong(BEFORE, &[HEAD, lost, change, ("/* first */", FIRST)]);
     assert_eq!(
         found,
-        ["`f` and `f_with_v` do not have each statement of the function once"]
+        ["`f` and `f_with_v` do not have each statement of the original function once"]
     );
 }
 
 #[test]
 fn what_the_second_half_keeps_is_found() {
-    let found = "`f_with_v` keeps or releases the object that it is lent";
+    let found = "`f_with_v` keeps or releases the object that it borrows";
     for text in [
         "box->v = v;",
         "box->text = PyUnicode_AsUTF8(v);",
@@ -168,7 +168,7 @@ fn what_the_second_half_keeps_is_found() {
     ] {
         assert_eq!(second(text), [found], "{text}");
     }
-    let found = "`f` and `f_with_v` may release the object without a thread state";
+    let found = "`f` and `f_with_v` may release the object while the thread is detached";
     assert_eq!(second("PyGILState_Release(box->state);"), [found]);
 }
 
@@ -190,7 +190,7 @@ fn a_result_that_is_the_object_is_found() {
         ],
     );
     assert!(
-        found.contains(&"`f_with_v` keeps or releases the object that it is lent".to_owned()),
+        found.contains(&"`f_with_v` keeps or releases the object that it borrows".to_owned()),
         "{found:?}"
     );
 }
@@ -214,7 +214,7 @@ fn an_exception_that_is_kept_around_the_lookup() {
         )
     };
     assert_eq!(change(("", "")), [""; 0]);
-    let other = "`f` and `f_with_v` do not begin as the function did";
+    let other = "`f` and `f_with_v` do not begin like the original function";
     for wrong in [
         ("(exc)", "(v)"),
         ("exc = PyErr_GetRaised", "PyErr_GetRaised"),

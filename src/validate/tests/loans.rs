@@ -76,13 +76,13 @@ fn nobody_else_has_a_part_in_it() {
     let more = |code: &str| with("static int g", &format!("{code}\nstatic int g"));
     assert_eq!(
         more("static int h(PyObject *d) { Filter f; return fill(d, &f); }"),
-        ["in `g`, `a` is filled by a function with other callers"]
+        ["in `g`, `a` is filled by a function that has other callers"]
     );
     assert_eq!(
         more("typedef int (*Fill)(PyObject *, Filter *); Fill pointer = fill;"),
-        ["in `g`, `a` is filled by a function with other callers"]
+        ["in `g`, `a` is filled by a function that has other callers"]
     );
-    let touched = ["in `g`, `a` is set or counted elsewhere as well"];
+    let touched = ["in `g`, `a` is also set or counted elsewhere"];
     assert_eq!(more("static void h(Filter *f) { f->tag = NULL; }"), touched);
     assert_eq!(
         more("static void h(Filter *f) { Py_CLEAR(f->tag); }"),
@@ -101,7 +101,7 @@ fn nobody_else_has_a_part_in_it() {
 
 #[test]
 fn the_fields_get_new_references_only() {
-    let other = ["in `g`, `a` gets something else than new references"];
+    let other = ["in `g`, `a` gets something other than new references"];
     assert_eq!(with("if (v) f->tag = v;", "f->tag = v ? v : d;"), other);
     assert_eq!(with("return 0;", "if (!v) f->tag = d; return 0;"), other);
     assert_eq!(with("return 0;", "if (v) f->tag = NULL; return 0;"), other);
@@ -163,8 +163,9 @@ static void drop(Args *a) { Head *h = (Head *)a; h->first = NULL; }";
 
 #[test]
 fn the_thread_stays_attached() {
-    let detached =
-        ["in `g`, `a` may be released without a thread state, or its references may be counted"];
+    let detached = [
+        "in `g`, `a` may be released while the thread is detached, or its references may be counted",
+    ];
     assert_eq!(
         with("run(&a);", "run(&a); PyGILState_Release(state);"),
         detached
@@ -188,6 +189,6 @@ fn the_function_goes_on_to_take_what_it_took() {
     let changed = wrong(&text, &[STRONG, taken, FAILED, DONE]);
     assert_eq!(
         changed,
-        ["in `g`, `a` gets something else than new references"]
+        ["in `g`, `a` gets something other than new references"]
     );
 }

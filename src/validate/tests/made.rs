@@ -47,9 +47,8 @@ fn a_reference_that_was_lost_may_be_released() {
 fn not_where_a_configuration_borrows() {
     let wrong = wrong(MADE, &[STRONG, RELEASE]);
     assert!(
-        wrong
-            .iter()
-            .any(|it| it.contains("`v` is not counted as before")),
+        wrong.iter().any(|it| it
+            .contains("the `Py_INCREF` and `Py_DECREF` calls for `v` do not balance as before")),
         "{wrong:?}"
     );
 }

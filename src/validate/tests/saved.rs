@@ -13,7 +13,7 @@ static int f(PyObject *d, PyObject *k) {
 ";
 const DECLARED: (&str, &str) = ("    PyObject *v;", "    PyObject *v, *exc;");
 const RELEASE: (&str, &str) = ("use(v);", "use(v); Py_DECREF(v);");
-const LOST: &str = "in `f`, an exception that was put away does not come back behind the lookup";
+const LOST: &str = "in `f`, a saved exception is not restored after the lookup";
 
 /// What is wrong with these statements in the place of the lookup.
 fn with(statements: &str) -> Vec<String> {
@@ -110,7 +110,7 @@ static void f(PyObject *o) {{
     };
     let bare = "if (PyDict_GetItemRef(cache, key, &v) < 0) PyErr_WriteUnraisable(NULL);";
     let kept = format!("exc = PyErr_GetRaisedException(); {bare} PyErr_SetRaisedException(exc);");
-    let unkept = ["`f` may be called with an exception, which a lookup does not keep"];
+    let unkept = ["`f` may be called with an exception set, which a lookup does not keep"];
     let slot = |name: &str| format!("static PyType_Slot slots[] = {{{{{name}, f}}, {{0, NULL}}}};");
     let capsule =
         "PyObject *g(void *p) { return PyCapsule_New(p, NULL, (PyCapsule_Destructor)f); }";

@@ -42,7 +42,7 @@ fn a_variable_that_is_filled_elsewhere_is_filled_on_every_path_there() {
     let lazy = "        made = PyObject_GetAttrString(m, \"a\");\n        if (made == NULL) return NULL;\n";
     let moved = |there: &str| wrong(CACHE, &[(lazy, "        ;\n"), ("m = create();", there)]);
     assert_eq!(moved(&format!("{fill} m = create();")), [""; 0]);
-    let lost = ["in `f`, `made` is not filled any more"];
+    let lost = ["in `f`, `made` is no longer filled"];
     assert_eq!(moved("m = create(); "), lost);
     assert_eq!(moved(&format!("m = create(); if (m) {fill}")), lost);
     let others = moved(&format!("if (!made) {{ {fill} }} m = create();"));

@@ -39,7 +39,7 @@ fn a_size_of_each_turn_holds() {
 
 #[test]
 fn a_size_in_front_of_the_section_is_found() {
-    let wrong = ["in `f`, the size of `l` is asked for where the section does not hold it"];
+    let wrong = ["in `f`, the size of `l` is read where the section does not protect the list"];
     assert_eq!(held("n = PyList_GET_SIZE(l);", "i < n", TEST), wrong);
     assert_eq!(
         held("if (PyList_GET_SIZE(l) > 9) return 1;", SIZE, TEST),
@@ -50,7 +50,7 @@ fn a_size_in_front_of_the_section_is_found() {
 #[test]
 fn an_index_without_a_bound_is_found() {
     let wrong = [
-        "in `f`, an item of `l` is read by an index that is not compared with its size in the section",
+        "in `f`, an item of `l` is read with an index that is not compared with the size in the section",
     ];
     assert_eq!(held("", "i < m", TEST), wrong);
     assert_eq!(held("", "i <= PyList_GET_SIZE(l)", TEST), wrong);
@@ -64,7 +64,7 @@ fn an_index_without_a_bound_is_found() {
 
 #[test]
 fn an_item_that_may_be_gone_is_found() {
-    let wrong = ["in `f`, an item of `l` is used where the section does not hold it still"];
+    let wrong = ["in `f`, an item of `l` is used where the section no longer protects the list"];
     assert_eq!(
         held("", SIZE, "PyObject_IsTrue(o); found = PyUnicode_Check(v);"),
         wrong
@@ -93,7 +93,7 @@ fn an_item_that_may_be_gone_is_found() {
     );
     assert_eq!(
         held("", SIZE, "Py_DECREF(v);"),
-        ["in `f`, an item is released that `l` lends"]
+        ["in `f`, an item that is borrowed from `l` is released"]
     );
 }
 
@@ -106,7 +106,7 @@ fn a_stored_item_is_counted_at_once() {
             SIZE,
             "keeper.all[i] = v; PyObject_IsTrue(o); Py_INCREF(v);"
         ),
-        ["in `f`, an item of `l` is used where the section does not hold it still"]
+        ["in `f`, an item of `l` is used where the section no longer protects the list"]
     );
 }
 
@@ -115,7 +115,7 @@ fn a_wait_between_sizes_is_found() {
     let inner = "PyList_Append(o, Py_None); keeper.all[i] = 0;";
     assert_eq!(
         held("", SIZE, inner),
-        ["in `f`, the size of `l` is asked for where the section does not hold it"]
+        ["in `f`, the size of `l` is read where the section does not protect the list"]
     );
 }
 
@@ -138,7 +138,7 @@ fn sections_within_sections_are_found() {
     let found = wrong(&reading("", SIZE, TEST), &changes);
     assert_eq!(
         found,
-        ["in `f`, the section on `o` holds another list than the one that is read in it"]
+        ["in `f`, the section on `o` locks another list than the one that is read in it"]
     );
     let own = reading("PyMutex_Lock(&m);", SIZE, TEST).replace("last = o", "PyMutex_Unlock(&m)");
     let end = (
@@ -148,7 +148,7 @@ fn sections_within_sections_are_found() {
     assert_eq!(
         wrong(&own, &[BEGIN, end]),
         [
-            "in `f`, the section on `l` stands in another one, or has one in it",
+            "in `f`, the section on `l` is inside another section, or contains one",
             "unknown: in `f`, no thread that holds the object of the new critical section waits \
              for the lock that `PyMutex_Lock` took"
         ]
@@ -160,6 +160,6 @@ fn a_section_on_another_list_is_found() {
     let begin = ("    for", "    Py_BEGIN_CRITICAL_SECTION(o);\n    for");
     assert_eq!(
         wrong(&reading("", SIZE, TEST), &[begin, END]),
-        ["in `f`, the section on `o` holds another list than the one that is read in it"]
+        ["in `f`, the section on `o` locks another list than the one that is read in it"]
     );
 }

@@ -34,7 +34,7 @@ fn a_way_out_without_a_release_is_found() {
     let is_found = |changes: &[(&str, &str)]| {
         assert_eq!(
             wrong(LOOP, changes),
-            ["in `f`, `k` is not counted as before"],
+            ["in `f`, the `Py_INCREF` and `Py_DECREF` calls for `k` do not balance as before"],
             "{changes:?}"
         );
     };
@@ -53,7 +53,7 @@ fn a_release_before_the_next_use_is_found() {
     );
     assert_eq!(
         wrong(LOOP, &[TAKE, early]),
-        ["in `f`, `k` is not counted as before"]
+        ["in `f`, the `Py_INCREF` and `Py_DECREF` calls for `k` do not balance as before"]
     );
 }
 
@@ -66,10 +66,7 @@ fn a_count_that_is_looked_at_is_doubted() {
     );
     assert_eq!(
         wrong(&text, &[TAKE, out, END]),
-        [
-            "unknown: in `f`, the reference to `k` is one more than code that looks at the \
-             reference count expects"
-        ]
+        ["unknown: in `f`, no code relies on the reference count of `k`, which is now one higher"]
     );
 }
 
@@ -117,13 +114,13 @@ fn a_variable_that_also_gets_a_new_reference_is_followed() {
     // What the exit leaves as it is is another question.
     let of_count = |changes: &[(&str, &str)]| {
         let mut all = wrong(&text, changes);
-        all.retain(|it| !it.ends_with("it had no way out in that state"));
+        all.retain(|it| !it.ends_with("the function had no exit in that state"));
         all
     };
     assert_eq!(of_count(&[strong, release, TAKE, OUT, END]), [""; 0]);
     assert_eq!(
         of_count(&[strong, release, TAKE, OUT]),
-        ["in `f`, `k` is not counted as before"]
+        ["in `f`, the `Py_INCREF` and `Py_DECREF` calls for `k` do not balance as before"]
     );
 }
 
@@ -142,7 +139,7 @@ fn a_release_of_something_else_that_is_null_is_not_of_the_key() {
     assert_eq!(wrong(&text, &[TAKE, OUT, END]), [""; 0]);
     assert_eq!(
         wrong(&text, &[TAKE, OUT]),
-        ["in `f`, `k` is not counted as before"]
+        ["in `f`, the `Py_INCREF` and `Py_DECREF` calls for `k` do not balance as before"]
     );
 }
 
@@ -165,7 +162,7 @@ static int f(PyObject *a) {
     let release = ("    done", "    Py_DECREF(d);\n    done");
     assert_eq!(wrong(text, &[take, release]), [""; 0]);
     let again = ("    done", "    Py_DECREF(d); Py_DECREF(d);\n    done");
-    let lost = "in `f`, `d` is not counted as before";
+    let lost = "in `f`, the `Py_INCREF` and `Py_DECREF` calls for `d` do not balance as before";
     for changes in [&[take][..], &[release], &[take, again]] {
         let found = wrong(text, changes);
         assert!(found.iter().any(|it| it.starts_with(lost)), "{found:?}");

@@ -48,7 +48,7 @@ fn taken_for_success(changed: Changed<'_>, error: i64) -> Option<String> {
         "`NULL`".to_owned()
     };
     Some(format!(
-        "`{}` takes the {told} that `{name}` returns there for a failure",
+        "`{}` treats the {told} that `{name}` returns there as a failure",
         caller.name
     ))
 }
@@ -69,7 +69,7 @@ impl View<'_> {
             return None;
         }
         if reaches(self.cfg, exit.start, exit.from, &[]) {
-            return Some(format!("`{name}` may go on with an exception set"));
+            return Some(format!("`{name}` may continue with an exception set"));
         }
         let ends = self.ends_of(exit);
         let is_shown = |end: &End| self.old.iter().any(|old| self.raises(old, exit, end.at));
@@ -88,7 +88,7 @@ impl View<'_> {
             && ends.iter().all(|end| is_object(end) && !is_shown(end));
         succeeds.then(|| match ends.iter().any(|end| end.is_raised) {
             true => format!("`{name}` may return an object with an exception set"),
-            false => format!("`{name}` need not tell its caller where the lookup fails"),
+            false => format!("`{name}` does not have to report a failed lookup to its caller"),
         })
     }
 
@@ -111,7 +111,7 @@ impl View<'_> {
         };
         let is_known = number < 0 || tree.stmts.iter().any(is_other);
         let name = &self.changed.function.name;
-        (!is_known).then(|| format!("the {number} that `{name}` may return is one for a failure"))
+        (!is_known).then(|| format!("a return value of {number} from `{name}` means failure"))
     }
 
     /// Whether an exit that the function had comes to `end` with an exception that is seen: it

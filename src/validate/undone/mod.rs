@@ -266,18 +266,18 @@ impl View<'_> {
         let mistaken = mistaken.or_else(|| self.hidden(exit));
         let need_not = |act: &Act| {
             let act = self.told(act.expr);
-            format!("in `{name}`, {act} need not be done where the item is not there any more")
+            format!("in `{name}`, {act} is not needed if the item no longer exists")
         };
         let left_out = self.owed(exit).into_iter().map(need_not);
         let uncounted = self.uncounted(exit).map(|store| {
             let store = self.told(store);
-            format!("in `{name}`, what {store} holds, and is not counted yet, need not be released")
+            format!(
+                "in `{name}`, the object in {store}, which is not counted yet, need not be released"
+            )
         });
         let unset = self.unset(exit).map(|act| {
             let act = self.told(act.expr);
-            format!(
-                "in `{name}`, what {act} sets need not be set where the item is not there any more"
-            )
+            format!("in `{name}`, what {act} sets need not be set if the item no longer exists")
         });
         let stored = uncounted.into_iter().chain(unset);
         let mut claims: Vec<String> = left_out.chain(stored).collect();
@@ -286,7 +286,10 @@ impl View<'_> {
         {
             let told = self.told(act.expr);
             claims.push(match self.loses(act, exit) {
-                true => format!("in `{name}`, what {told} holds need not be freed where the item is not there any more"),
+                true => format!(
+                    "in `{name}`, the memory of {told} need not be freed if the item no longer \
+                     exists"
+                ),
                 false => precedent::may_stay(name, &told),
             });
         }
@@ -295,7 +298,7 @@ impl View<'_> {
         {
             let act = self.told(act.expr);
             claims.push(format!(
-                "in `{name}`, {act} is right where the function leaves here: it has no such way out in \
+                "in `{name}`, {act} is correct at the new exit: the function had no such exit in \
                  that state"
             ));
         }

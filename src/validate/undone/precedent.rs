@@ -360,7 +360,7 @@ impl View<'_> {
 /// That what `act` did may stay.
 pub(super) fn may_stay(function: &str, act: &str) -> String {
     format!(
-        "in `{function}`, what {act} did may stay where the function leaves here: it had no way out in \
-         that state"
+        "in `{function}`, the effect of {act} may remain at the new exit: the function had no \
+         exit in that state"
     )
 }

@@ -55,7 +55,7 @@ fn an_argument_that_only_runs_on_some_paths() {
         return -1;
     return 0;";
     insta::assert_snapshot!(with_macro(define, body), @"
-        4: a condition runs before the call in the same expression: give the lookup a statement of its own
+        4: a condition runs before the call in the same expression: put the lookup in its own statement
         ");
 }
 
@@ -70,9 +70,9 @@ fn an_argument_that_is_written_twice_or_spelled() {
     LATER(use(PyList_GetItem(list, 1)));
     return NAMED(PyList_GetItem(list, 2));";
     insta::assert_snapshot!(with_macro(define, body), @"
-        1: the call stands in the macro `TEXT`: change the macro together with its uses
+        1: the call is in the macro `TEXT`: change the macro together with its uses
         8: a macro leaves the function while `item` holds the reference: release it there by hand
-        9: the call stands in the macro `NAMED`: change the macro together with its uses
+        9: the call is in the macro `NAMED`: change the macro together with its uses
         ");
 }
 
@@ -85,7 +85,7 @@ fn an_argument_that_is_an_assignment() {
         return -1;
     return use(v);";
     insta::assert_snapshot!(with_macro(define, body), @"
-        5: the call stands in the macro `FAILED`: change the macro together with its uses
-        5: a condition runs before the call in the same expression: give the lookup a statement of its own
+        5: the call is in the macro `FAILED`: change the macro together with its uses
+        5: a condition runs before the call in the same expression: put the lookup in its own statement
         ");
 }

@@ -32,8 +32,8 @@ const LOUD: &str = "PyErr_WriteUnraisable(NULL);";
 #[test]
 fn all_callers_ask() {
     insta::assert_snapshot!(point("use(x);", ASKING), @"
-        4: review: in `f`, what `use(x)` (line 5) did may stay where the function leaves here: it had no way out in that state
-        6: review: in `f`, what `use(x)` (line 5) did may stay where the function leaves here: it had no way out in that state
+        4: review: in `f`, the effect of `use(x)` (line 5) may remain at the new exit: the function had no exit in that state
+        6: review: in `f`, the effect of `use(x)` (line 5) may remain at the new exit: the function had no exit in that state
         @@
          f(PyObject *list, double *x, double *y)
          {
@@ -143,7 +143,7 @@ fn it_asks_itself() {
 fn an_exception_of_before_is_not_dropped() {
     let of = |before: &str| {
         let between = format!("Py_XDECREF({before});");
-        point(&between, ASKING).contains("that one would be dropped")
+        point(&between, ASKING).contains("that exception would be dropped")
     };
     assert!(of("PyObject_CallNoArgs(list)"));
     assert!(!of("list"));

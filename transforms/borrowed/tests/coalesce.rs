@@ -33,7 +33,7 @@ fn is_early(text: &str) -> bool {
 
 /// It is, or a person is asked whether the function keeps it.
 fn is_held(helper: &str, call: &str) {
-    const ASKED: &str = "review: in `f`, the reference from `PyList_GetItemRef` may be kept by";
+    const ASKED: &str = "review: in `f`, no function keeps the object from `PyList_GetItemRef`";
     let text = through(helper, call);
     assert!(!is_early(&text) || text.contains(ASKED), "{text}");
 }

@@ -22,8 +22,7 @@ void each(Link *link, PyObject *list)
     ))
 }
 
-const LEFT: &str = "the thread may be detached where the last use of `item` is behind it, and no \
-                    reference is released then: release it before";
+const LEFT: &str = "the thread may be detached after the last use of `item`, where no reference may be released: release it before that point";
 
 #[test]
 fn nothing_is_released_behind_a_function_that_detaches() {

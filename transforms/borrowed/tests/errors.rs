@@ -158,8 +158,8 @@ static PyObject *has(PyObject *self, PyObject *key)
     return show(PyDict_GetItem(more, key));
 }
 "), @"
-    5: safe: only whether the key is there is asked
-    7: review: in `has`, the reference from `PyDict_GetItemRef` is released before the last use of what a function made of it
+    5: safe: the code only asks whether the key is present
+    7: review: in `has`, what a function made from the object that `PyDict_GetItemRef` returned stays valid after the object is released
     @@
      static PyObject *has(PyObject *self, PyObject *key)
      {
@@ -198,7 +198,7 @@ static PyObject *find(PyObject *key)
     return show(v);
 }
 "), @"
-    10: review: in `find`, the reference from `PyDict_GetItemRef` is released before the last use of what a function made of it
+    10: review: in `find`, what a function made from the object that `PyDict_GetItemRef` returned stays valid after the object is released
     @@
      static void note(PyObject *key)
      {

@@ -35,7 +35,7 @@ static int f(Queue *self, PyObject *list)
          return 0;
      }
     ----
-    5: `give` keeps or releases what it is given, and the function does not own it: decide who owns it, and take a reference with it
+    5: `give` keeps or releases its argument, and the function does not own that reference: decide who owns it, and take a strong reference
     ");
 }
 
@@ -116,7 +116,7 @@ static PyObject *f(PyObject *self, PyObject *dict)
     +    return result;
      }
     ----
-    4: the function returns the borrowed reference, so its callers (m.c:8) must be changed with it, and that cannot be done here: the project says that it does so
+    4: the function returns the borrowed reference, so its callers (m.c:8) must be changed with it, which is not possible here: the project states that it returns a borrowed reference
     ");
 }
 

@@ -62,9 +62,9 @@ fn overwritten_in_each_pass() {
         "#);
 }
 
-const BY_HAND: &str = "by hand: whether the function owns what `chunk` holds depends on the path: \
-                       make it own the reference on all of them";
-const SAFE: &str = "safe: own the reference: `PyList_GetItemRef`";
+const BY_HAND: &str =
+    "by hand: only some paths own the reference in `chunk`: make all of them own it";
+const SAFE: &str = "safe: take a strong reference: `PyList_GetItemRef`";
 
 #[test]
 fn what_is_left_in_a_field_is_needed_as_long_as_it_may_be_read() {

@@ -49,7 +49,7 @@ fn other_formats_decide_nothing() {
         assert!(!found.contains("@@"), "{call}: {found}");
         assert!(found.contains("may take over"), "{call}: {found}");
     }
-    insta::assert_snapshot!(given("Py_BuildValue(i ? \"N\" : \"O\", item)"), @"3: `Py_BuildValue` may take over the reference that it gets, for all that its format or its code shows: give it a format that is one literal, or take and release the reference by hand");
+    insta::assert_snapshot!(given("Py_BuildValue(i ? \"N\" : \"O\", item)"), @"3: `Py_BuildValue` may take over the reference that it gets (its format or its code does not rule that out): use a format that is one literal, or take and release the reference by hand");
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn what_the_code_has_no_reference_to_may_be_kept_at_most() {
         return NULL;
     return Py_BuildValue(format, item);
 "), @"
-    3: review: in `f`, the reference from `PyList_GetItemRef` may be kept by a function that it is passed to
+    3: review: in `f`, no function keeps the object from `PyList_GetItemRef` that it gets
     @@
      static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -107,7 +107,7 @@ first(PyObject *self, PyObject *list)
 "#
         )
     };
-    insta::assert_snapshot!(all(&text("(N)", "Py_VaBuildValue")), @"15: `pack` may take over the reference that it gets, for all that its format or its code shows: give it a format that is one literal, or take and release the reference by hand");
+    insta::assert_snapshot!(all(&text("(N)", "Py_VaBuildValue")), @"15: `pack` may take over the reference that it gets (its format or its code does not rule that out): use a format that is one literal, or take and release the reference by hand");
     insta::assert_snapshot!(all(&text("%R", "PyUnicode_FromFormatV")), @r#"
     @@
      first(PyObject *self, PyObject *list)

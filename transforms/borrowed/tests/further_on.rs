@@ -184,7 +184,7 @@ end:
     return status;
 "#
     ), @"
-        9: review: in `f`, what `PyObject_CallNoArgs(self)` (line 5) did may stay where the function leaves here: it had no way out in that state
+        9: review: in `f`, the effect of `PyObject_CallNoArgs(self)` (line 5) may remain at the new exit: the function had no exit in that state
         @@
              if (made == NULL)
                  goto end;

@@ -16,7 +16,7 @@ fn nothing_may_jump_back_while_an_item_is_owned() {
     return 0;
 "#
     ), @"
-    6: review: nothing jumps back to `setjmp` while the function owns the object: it would not be released, or twice
+    6: review: nothing jumps back to `setjmp` while the function owns the object: it would then not be released, or be released twice
     @@
          if (setjmp(png_jmpbuf(png)))
              return -1;
@@ -67,17 +67,17 @@ fn with_helpers(uses: &str) -> String {
 #[test]
 fn a_helper_may_jump_out_of_its_callers() {
     insta::assert_snapshot!(with_helpers("check(v);"), @"
-    7: `PyList_GetItem` gives a borrowed reference out of `list`, which the caller passes in: another thread can free it
+    7: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes: another thread can free it
       7: borrowed here
-      11: used here, when another thread may have freed it
-      review: own the reference: `PyList_GetItemRef`
-      assumes that `check()` does not leave by `longjmp` while its caller owns an object, which would not be released
+      11: used here, after another thread may have freed it
+      review: take a strong reference: `PyList_GetItemRef`
+      assumes that `check()` does not leave with `longjmp` while its caller owns an object, which would then not be released
     ");
     insta::assert_snapshot!(with_helpers("number(v);"), @"
-    7: `PyList_GetItem` gives a borrowed reference out of `list`, which the caller passes in: another thread can free it
+    7: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes: another thread can free it
       7: borrowed here
-      11: used here, when another thread may have freed it
-      safe: own the reference: `PyList_GetItemRef`
+      11: used here, after another thread may have freed it
+      safe: take a strong reference: `PyList_GetItemRef`
     ");
 }
 
@@ -95,9 +95,9 @@ fn a_helper_may_jump_out_on_any_path_to_the_release() {
             &text,
         );
         let doubts = report
-            .matches("`fail()` does not leave by `longjmp`")
+            .matches("`fail()` does not leave with `longjmp`")
             .count();
-        let fixes = report.matches(": own the reference").count();
+        let fixes = report.matches(": take a strong reference").count();
         assert_eq!(fixes, 1, "{report}");
         doubts
     };

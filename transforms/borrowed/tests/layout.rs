@@ -449,8 +449,8 @@ fn no_blank_between_if_and_its_condition() {
     return use(v);
 "#
     ), @"
-        4: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
-        8: safe: only whether the key is there is asked
+        4: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        8: safe: the code only asks whether the key is present
         @@
              PyObject *v;
              PyObject *last = PyList_GET_ITEM(list, i);
@@ -490,7 +490,7 @@ done:if (!r)
     return r;
 "#
     ), @"
-    4: review: in `f`, the reference from `PyDict_GetItemRef` is released before the last use of what a function made of it
+    4: review: in `f`, what a function made from the object that `PyDict_GetItemRef` returned stays valid after the object is released
     @@
      {
          PyObject *v = NULL, *r = NULL;
@@ -588,8 +588,8 @@ fn statements_of_a_block_share_a_variable() {
     return x + y + z < 0;
 "#
     ), @"
-    8: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
-    8: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    8: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    8: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
     @@
      {
          double x, y, z;

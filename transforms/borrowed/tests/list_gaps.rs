@@ -49,24 +49,24 @@ failed:
 #[test]
 fn a_helper_fills_the_list_or_does_not() {
     insta::assert_snapshot!(given_away(HELPER), @"
-        10: `PyList_GET_ITEM` gives a borrowed reference out of a container made here, and given away or emptied on line 8: another thread can free it
+        10: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 8: another thread can free it
           10: borrowed here
-          11: used here, when another thread may have freed it
-          by hand: the list may have slots that are not filled yet, which the strong function must not read: look the item up before the list is given away
+          11: used here, after another thread may have freed it
+          by hand: the list may have empty slots, which the strong function must not read: look the item up before the list is passed on
         ");
     insta::assert_snapshot!(given_away(FULL), @"
-        25: `PyList_GET_ITEM` gives a borrowed reference out of a container made here, and given away or emptied on line 23: another thread can free it
+        25: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 23: another thread can free it
           25: borrowed here
-          26: used here, when another thread may have freed it
-          review: own the reference: `PyList_GetItemRef`
-          assumes that in `f`, what `PyObject_SetAttr(self, key, table)` (line 23) did may stay where the function leaves here: it had no way out in that state
+          26: used here, after another thread may have freed it
+          review: take a strong reference: `PyList_GetItemRef`
+          assumes that in `f`, the effect of `PyObject_SetAttr(self, key, table)` (line 23) may remain at the new exit: the function had no exit in that state
         ");
     let half = FULL.replace("PyList_SET_ITEM(", "if (i & 1) PyList_SET_ITEM(");
     insta::assert_snapshot!(given_away(&half), @"
-        25: `PyList_GET_ITEM` gives a borrowed reference out of a container made here, and given away or emptied on line 23: another thread can free it
+        25: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 23: another thread can free it
           25: borrowed here
-          26: used here, when another thread may have freed it
-          by hand: the list may have slots that are not filled yet, which the strong function must not read: look the item up before the list is given away
+          26: used here, after another thread may have freed it
+          by hand: the list may have empty slots, which the strong function must not read: look the item up before the list is passed on
         ");
 }
 
@@ -98,27 +98,27 @@ static PyObject *f(PyObject *self, long at)
 fn a_list_in_a_variable_may_have_gaps_that_the_function_minds() {
     let minds = "if (item == NULL) return PyLong_FromLong(at);";
     insta::assert_snapshot!(in_static(HELPER, minds), @"
-        13: `PyList_GET_ITEM` gives a borrowed reference out of `table`, a variable that all threads share: another thread can free it
+        13: `PyList_GET_ITEM` returns a borrowed reference from `table`, a variable that all threads share: another thread can free it
           13: borrowed here
-          15: used here, when another thread may have freed it
-          review: own the reference: `PyList_GetItemRef`
-          assumes that all slots of the list are filled: it is made with slots, and the function goes on with `NULL`, and `PyList_GetItemRef` crashes on an empty slot
-          assumes that what `f` does where `item` is `NULL` need not be done where the item is not there any more
+          15: used here, after another thread may have freed it
+          review: take a strong reference: `PyList_GetItemRef`
+          assumes that all slots of the list are filled: it is created with empty slots, and the function continues with `NULL`, and `PyList_GetItemRef` crashes on an empty slot
+          assumes that if the item no longer exists, `f` need not do what it does when `item` is `NULL`
         ");
     insta::assert_snapshot!(in_static(FULL, minds), @"
-        28: `PyList_GET_ITEM` gives a borrowed reference out of `table`, a variable that all threads share: another thread can free it
+        28: `PyList_GET_ITEM` returns a borrowed reference from `table`, a variable that all threads share: another thread can free it
           28: borrowed here
-          30: used here, when another thread may have freed it
-          review: own the reference: `PyList_GetItemRef`
-          assumes that what `f` does where `item` is `NULL` need not be done where the item is not there any more
+          30: used here, after another thread may have freed it
+          review: take a strong reference: `PyList_GetItemRef`
+          assumes that if the item no longer exists, `f` need not do what it does when `item` is `NULL`
         ");
     // Where an empty slot crashes as it is, there is none.
     let reads = "Py_INCREF(item); Py_DECREF(item);";
     insta::assert_snapshot!(in_static(HELPER, reads), @"
-        13: `PyList_GET_ITEM` gives a borrowed reference out of `table`, a variable that all threads share: another thread can free it
+        13: `PyList_GET_ITEM` returns a borrowed reference from `table`, a variable that all threads share: another thread can free it
           13: borrowed here
-          14: used here, when another thread may have freed it
-          review: own the reference: `PyList_GetItemRef`
-          assumes that all slots of the list are filled: it is made with slots, and the function goes on with `NULL`, and `PyList_GetItemRef` crashes on an empty slot
+          14: used here, after another thread may have freed it
+          review: take a strong reference: `PyList_GetItemRef`
+          assumes that all slots of the list are filled: it is created with empty slots, and the function continues with `NULL`, and `PyList_GetItemRef` crashes on an empty slot
         ");
 }

@@ -17,8 +17,8 @@ fn an_array_owns() {
     return 0;
 "#
     ), @"
-        7: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a reference with it
-        8: the checked call can fail where the macro could not, and `pair` holds references by then: use `PyList_GetItemRef`, and on `NULL` release those that are stored in `pair`
+        7: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a strong reference
+        8: the checked call can fail where the macro could not, and `pair` already holds references: use `PyList_GetItemRef`, and on `NULL` release those that are stored in `pair`
         ");
 }
 
@@ -34,7 +34,7 @@ fn a_cleared_struct_owns_nothing() {
     return 0;
 "#
     ), @"
-        7: review: in `f`, what `PyDict_SetItem(dict, key, list)` (line 4) did may stay where the function leaves here: it had no way out in that state
+        7: review: in `f`, the effect of `PyDict_SetItem(dict, key, list)` (line 4) may remain at the new exit: the function had no exit in that state
         @@
          {
              struct params p;
@@ -97,7 +97,7 @@ fn zero_is_no_error_where_nothing_else_is_returned() {
     use(PyList_GET_ITEM(list, i));
     return 0;
 "#
-    ), @"7: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
+    ), @"7: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_function_may_have_taken_it_over() {
     use(PyList_GET_ITEM(list, i));
     Py_RETURN_NONE;
 "#
-    ), @"7: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
+    ), @"7: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function");
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn an_alias_is_not_released_twice() {
     Py_DECREF(second);
     Py_RETURN_NONE;
 "#
-    ), @"7: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
+    ), @"7: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function");
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn an_argument_that_the_function_consumes() {
     Py_DECREF(key);
     return 0;
 "#
-    ), @"6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors");
+    ), @"6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function");
 }
 
 /// Two variables hold one object, which is released once.
@@ -231,7 +231,7 @@ fn one_object_in_two_variables() {
     return result;
 "#
     ), @"
-        13: review: in `f`, what `PyDict_SetItem(dict, key, list)` (line 9) did may stay where the function leaves here: it had no way out in that state
+        13: review: in `f`, the effect of `PyDict_SetItem(dict, key, list)` (line 9) may remain at the new exit: the function had no exit in that state
         @@
              Thing *thing;
              PyObject *result;
@@ -274,7 +274,7 @@ fn one_object_in_two_variables_on_some_paths() {
     return other;
 "#
     ), @"
-        11: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        11: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
         ");
 }
 
@@ -360,19 +360,19 @@ const ASKS: &str = "if (PyErr_Occurred()) goto failed;";
 fn a_list_whose_slots_are_all_filled_has_no_gaps() {
     let filled = "PyList_SET_ITEM(pair, 1, PyLong_FromLong(0));";
     insta::assert_snapshot!(read_later(filled, ASKS), @"
-        12: `PyList_GET_ITEM` gives a borrowed reference out of a container made here, and given away or emptied on line 10: another thread can free it
+        12: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 10: another thread can free it
           12: borrowed here
-          13: used here, when another thread may have freed it
-          safe: own the reference: `PyList_GetItemRef`
+          13: used here, after another thread may have freed it
+          safe: take a strong reference: `PyList_GetItemRef`
         ");
     let tested = "item = PyLong_FromLong(0);
     if (item == NULL) goto failed;
     PyList_SET_ITEM(pair, 1, item);";
     insta::assert_snapshot!(read_later(tested, ASKS), @"
-        14: `PyList_GET_ITEM` gives a borrowed reference out of a container made here, and given away or emptied on line 12: another thread can free it
+        14: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 12: another thread can free it
           14: borrowed here
-          15: used here, when another thread may have freed it
-          safe: own the reference: `PyList_GetItemRef`
+          15: used here, after another thread may have freed it
+          safe: take a strong reference: `PyList_GetItemRef`
         ");
 }
 
@@ -381,25 +381,25 @@ fn a_list_with_a_slot_that_may_be_empty_has_gaps() {
     // Either may be NULL, and nobody asks.
     let filled = "PyList_SET_ITEM(pair, 1, PyLong_FromLong(0));";
     insta::assert_snapshot!(read_later(filled, ""), @"
-        12: `PyList_GET_ITEM` gives a borrowed reference out of a container made here, and given away or emptied on line 10: another thread can free it
+        12: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 10: another thread can free it
           12: borrowed here
-          13: used here, when another thread may have freed it
-          by hand: the list may have slots that are not filled yet, which the strong function must not read: look the item up before the list is given away
+          13: used here, after another thread may have freed it
+          by hand: the list may have empty slots, which the strong function must not read: look the item up before the list is passed on
         ");
     // The second slot stays empty.
     let maybe = "if (number) PyList_SET_ITEM(pair, 1, PyLong_FromLong(0));";
     insta::assert_snapshot!(read_later(maybe, ASKS), @"
-        12: `PyList_GET_ITEM` gives a borrowed reference out of a container made here, and given away or emptied on line 10: another thread can free it
+        12: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 10: another thread can free it
           12: borrowed here
-          13: used here, when another thread may have freed it
-          by hand: the list may have slots that are not filled yet, which the strong function must not read: look the item up before the list is given away
+          13: used here, after another thread may have freed it
+          by hand: the list may have empty slots, which the strong function must not read: look the item up before the list is passed on
         ");
     // The exception of the first one is dropped.
     let dropped = "PyErr_Clear(); PyList_SET_ITEM(pair, 1, PyLong_FromLong(0));";
     insta::assert_snapshot!(read_later(dropped, ASKS), @"
-        12: `PyList_GET_ITEM` gives a borrowed reference out of a container made here, and given away or emptied on line 10: another thread can free it
+        12: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 10: another thread can free it
           12: borrowed here
-          13: used here, when another thread may have freed it
-          by hand: the list may have slots that are not filled yet, which the strong function must not read: look the item up before the list is given away
+          13: used here, after another thread may have freed it
+          by hand: the list may have empty slots, which the strong function must not read: look the item up before the list is passed on
         ");
 }

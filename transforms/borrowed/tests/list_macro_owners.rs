@@ -51,7 +51,7 @@ done:
     return result;
 "#
     ), @"
-        8: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        8: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
         ");
 }
 
@@ -98,7 +98,7 @@ fn a_lock_is_held() {
     return 0;
 "#
     ), @"
-        6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
         ");
 }
 
@@ -137,7 +137,7 @@ error:
 #[test]
 fn a_visitor_stores_nothing_of_the_item() {
     insta::assert_snapshot!(all(VISITS), @"
-        19: review: in `f`, `Py_DECREF(found.all)` (line 27) is right where the function leaves here: it has no such way out in that state
+        19: review: in `f`, `Py_DECREF(found.all)` (line 27) is correct at the new exit: the function had no such exit in that state
         @@
                  return -1;
              for (i = 0; i < PyList_GET_SIZE(list); i++) {

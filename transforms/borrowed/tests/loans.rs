@@ -146,8 +146,8 @@ static int f(Args *args, PyObject *dict)
     return fill(dict, &args->filter);
 }
 "), @"
-        6: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
-        15: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
+        6: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
+        15: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
         ");
 }
 
@@ -160,8 +160,8 @@ static int f(PyObject *dict)
     return fill(dict, &filter);
 }
 "), @"
-        6: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
-        15: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
+        6: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
+        15: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
         ");
 }
 
@@ -176,8 +176,8 @@ static int f(PyObject *dict)
     return 0;
 }
 "), @"
-        6: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
-        15: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
+        6: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
+        15: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
         ");
 }
 
@@ -191,8 +191,8 @@ static int f(PyObject *dict)
     return use(filter.tag);
 }
 "), @"
-        6: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
-        15: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
+        6: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
+        15: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
         ");
     insta::assert_snapshot!(with_callers("
 static int f(PyObject *dict)
@@ -204,8 +204,8 @@ static int f(PyObject *dict)
     return 0;
 }
 "), @"
-        6: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
-        15: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
+        6: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
+        15: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
         ");
 }
 

@@ -21,7 +21,7 @@ fn a_key_that_was_there_may_be_gone() {
         return -1;
     return 0;"
         ));
-        is_doubted(&text, "review: no other thread takes the key out behind")
+        is_doubted(&text, "review: no other thread removes the key after")
     };
     let plain = "value = PyDict_GetItem(dict, key);";
     assert!(gone("if (PyDict_Contains(dict, key))", plain));
@@ -70,7 +70,7 @@ PyObject *g(PyObject *list)
 }}
 "
         ));
-        is_doubted(&text, "raises `TypeError` there")
+        is_doubted(&text, "raises `TypeError` for that")
     };
     let test = |name: &str| format!("if (PyErr_ExceptionMatches({name})) note(list);");
     assert!(asks(&test("PyExc_SystemError"), ""));
@@ -103,7 +103,7 @@ static int f(struct parser *p, PyObject *list)
 }}
 "
         ));
-        is_doubted(&text, "does not leave by `longjmp`")
+        is_doubted(&text, "does not leave with `longjmp`")
     };
     assert!(jumps("longjmp(p->env, 1);", "expect(p, 1);"));
     assert!(jumps("siglongjmp(p->env, 1);", "fail(p);"));
@@ -125,7 +125,7 @@ fn a_count_without_a_test_read_what_is_not_there() {
         ));
         is_doubted(
             &text,
-            "nothing tests whether it is, and nothing reads it here any more",
+            "the code does not test that, and no longer reads the result here",
         )
     };
     assert!(doubted("Py_INCREF(v);"));
@@ -145,7 +145,7 @@ fn a_function_that_returns_nothing_tells_nobody_that_it_left_early() {
         ));
         is_doubted(
             &text,
-            "nobody needs what `put` would have set in its arguments",
+            "no caller needs what `put` would have stored in its arguments",
         )
     };
     assert!(doubted("PyTuple_SET_ITEM(tuple, i, Py_NewRef(item));"));

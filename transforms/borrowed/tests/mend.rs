@@ -13,7 +13,7 @@ fn given_to_a_tuple() {
     return pair;
 "#
     ), @"
-    6: review: no other code takes a reference too many for `value`, which is given away here without one today
+    6: review: no other code takes an extra reference for `value`, which is given away here without an owned reference
     @@
      {
          PyObject *pair = PyTuple_New(1);
@@ -43,12 +43,12 @@ fn a_release_drops_a_count_on_purpose() {
     }
     return 0;
 "#
-    ), @"3: the reference in `value` is already released, or given away, where the function has none: check the code as it is");
+    ), @"3: the reference in `value` is already released or given away where the function does not own one: check the original code");
     insta::assert_snapshot!(super::all("void drop(PyObject *ref)
 {
     Py_DECREF(PyWeakref_GetObject(ref));
 }
-"), @"3: the reference in `referent` is already released, or given away, where the function has none: check the code as it is");
+"), @"3: the reference in `referent` is already released or given away where the function does not own one: check the original code");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn used_after_it_was_given_away() {
     return pair;
 "#
     ), @"
-        3: `PyTuple_SET_ITEM` takes over a reference that the function does not own: check the code as it is
+        3: `PyTuple_SET_ITEM` takes over a reference that the function does not own: check the original code
         ");
 }
 
@@ -77,7 +77,7 @@ fn the_slot_is_filled_anew() {
     return 0;
 "#
     ), @"
-        3: the reference in `last` is already released, or given away, where the function has none: check the code as it is
+        3: the reference in `last` is already released or given away where the function does not own one: check the original code
         ");
 }
 
@@ -92,7 +92,7 @@ fn others_do_without_it() {
     return 0;
 "#
     ), @"
-        3: the reference in `row` is already released, or given away, where the function has none: check the code as it is
+        3: the reference in `row` is already released or given away where the function does not own one: check the original code
         @@
          {
              PyObject *row = PyList_GetItem(list, i);

@@ -30,7 +30,7 @@ const TELLS: &str = "return PyObject_IsTrue(key);";
 /// Whether an exit is written that returns -1; else the finding names who takes that for a success.
 fn is_told(head: &str, end: &str, caller: &str) -> bool {
     let said = of(head, end, caller);
-    let is_by_hand = said.contains("does not notice the `-1` of this function's errors");
+    let is_by_hand = said.contains("ignores the `-1` that this function returns for an error");
     let new = "+    if (item == NULL) {\n+        return -1;";
     assert_ne!(is_by_hand, said.contains(new), "{said}");
     !is_by_hand
@@ -214,7 +214,7 @@ PyObject *g(PyObject *list, PyObject *key)
 "
         ))
     };
-    let is_mistaken = |caller: &str| said(caller).contains("does not notice the `NULL`");
+    let is_mistaken = |caller: &str| said(caller).contains("ignores the `NULL`");
     assert!(is_mistaken("return Py_BuildValue(\"z\", f(list, key));"));
     assert!(is_mistaken(
         "return Py_BuildValue(\"(is#)\", 1, f(list, key), 2);"
@@ -239,7 +239,7 @@ fn others_know_how_much_a_loop_sets() {
 "
         ))
     };
-    let reason = "has told others how much the loop sets";
+    let reason = "has already reported how many items the loop sets";
     assert!(said("out->count = n;", "out->count").contains(reason));
     assert!(said("out->count = n;", "n").contains(reason));
     let stops = "+            PyErr_WriteUnraisable(NULL);\n+            return;";

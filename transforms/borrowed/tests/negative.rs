@@ -9,7 +9,7 @@ fn returned_borrowed() {
     PyObject *item = PyList_GetItem(list, i);
     return item;
 "#
-    ), @"3: the function returns the borrowed reference, so its callers must be changed with it, and that cannot be done here: nothing here calls it");
+    ), @"3: the function returns the borrowed reference, so its callers must be changed with it, which is not possible here: no analysed code calls it");
 }
 
 #[test]
@@ -18,7 +18,7 @@ fn returned_at_once() {
         r#"
     return PyDict_GetItem(dict, key);
 "#
-    ), @"3: the function returns the borrowed reference, so its callers must be changed with it, and that cannot be done here: nothing here calls it");
+    ), @"3: the function returns the borrowed reference, so its callers must be changed with it, which is not possible here: no analysed code calls it");
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn stored_without_a_reference() {
     return 0;
 "#
     ), @"
-        3: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
+        3: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
         ");
 }
 
@@ -42,7 +42,7 @@ fn field_of_the_object() {
     return 0;
 "#
     ), @"
-        3: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a reference with it
+        3: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a strong reference
         ");
 }
 
@@ -54,7 +54,7 @@ fn raw_pointer_returned() {
     return PyTuple_GET_ITEM(item, 0);
 "#
     ), @"
-        3: a pointer into the object of `item` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer
+        3: a pointer into the object of `item` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer
         ");
 }
 
@@ -100,7 +100,7 @@ fn address_taken() {
     return 0;
 "#
     ), @"
-        3: the address of `item` is passed on, so other code may read or replace it: give the lookup a variable of its own
+        3: other code may read or replace `item`, because its address is passed on: use a separate variable for the lookup
         ");
 }
 
@@ -113,7 +113,7 @@ fn static_variable() {
     return check(item);
 "#
     ), @"
-        4: `item` keeps the borrowed reference after the function returns: it must own it
+        4: `item` keeps the borrowed reference after the function returns: it must own the reference
         ");
 }
 
@@ -140,7 +140,7 @@ fn stolen_without_a_reference() {
     return tuple;
 "#
     ), @"
-    4: review: no other code takes a reference too many for `item`, which is given away here without one today
+    4: review: no other code takes an extra reference for `item`, which is given away here without an owned reference
     @@
      {
          PyObject *tuple = PyTuple_New(1);
@@ -169,7 +169,7 @@ fn previous_item_kept() {
     return 0;
 "#
     ), @"
-        5: whether the function owns what `item` holds depends on the path: make it own the reference on all of them
+        5: only some paths own the reference in `item`: make all of them own it
         ");
 }
 
@@ -181,7 +181,7 @@ fn wide_conversions_in_a_ternary() {
     return n;
 "#
     ), @"
-        3: a condition runs before the call in the same expression: give the lookup a statement of its own
+        3: a condition runs before the call in the same expression: put the lookup in its own statement
         ");
 }
 
@@ -192,7 +192,7 @@ fn macros_wait_for_a_failure_path() {
     return check(PyList_GET_ITEM(list, i));
 "#
     ), @"
-        3: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and do on `NULL` what the function does about its other errors
+        3: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
         ");
 }
 
@@ -211,8 +211,8 @@ static int f(PyObject *list)
 }
 "#;
     insta::assert_snapshot!(crate::testing::run(crate::transforms::ALL, text), @"
-        6: the macro `F` gets the name of the function and may make another one of it: give it the strong function, and define whatever `F` makes of that name
-        7: the call stands in the macro `GET`: change the macro together with its uses
+        6: the macro `F` gets the name of the function and may make another name of it: pass the strong function, and define every name that `F` makes of it
+        7: the call is in the macro `GET`: change the macro together with its uses
         ");
 }
 
@@ -228,7 +228,7 @@ fn stored_without_a_reference_before_another_value() {
     return check(item);
 "#
     ), @"
-        3: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
+        3: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
         ");
 }
 
@@ -242,8 +242,8 @@ fn stored_without_a_reference_before_another_lookup() {
     return check(item);
 "#
     ), @"
-    3: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
-    5: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    3: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
+    5: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
     @@
      {
          PyObject *item = PyList_GetItem(list, 0);
@@ -275,7 +275,7 @@ fn a_pointer_into_the_object_is_returned_where_paths_meet() {
     }
     return text;
 "), @"
-        6: a pointer into the object of `value` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer
+        6: a pointer into the object of `value` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer
         ");
     insta::assert_snapshot!(text("    const char *text;
     if (i)
@@ -284,7 +284,7 @@ fn a_pointer_into_the_object_is_returned_where_paths_meet() {
         text = other(dict);
     return text;
 "), @"
-        5: a pointer into the object of `value` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer
+        5: a pointer into the object of `value` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer
         ");
 }
 
@@ -302,7 +302,7 @@ fn the_count_is_asked_for() {
     return 0;
 "#
     ), @"
-        3: the function looks at the reference count of what `v` holds, to which a reference of its own would add: change the tests of the count with it
+        3: the function tests the reference count of the object in `v`, and a strong reference would change the count: change those tests, too
         @@
          {
              PyObject *v = PyDict_GetItem(dict, key);
@@ -351,5 +351,5 @@ fn what_an_assert_reads_may_be_null() {
     assert(PyLong_Check(PyList_GetItem(list, 3)));
     return 0;
 "
-    ), @"3: the call stands in an `assert`, which a build without assertions leaves out: give the lookup a statement of its own");
+    ), @"3: the call is in an `assert`, which a build without assertions leaves out: put the lookup in its own statement");
 }

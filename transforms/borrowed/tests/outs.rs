@@ -29,7 +29,7 @@ fn pointers_in_memory_of_others_are_left_to_a_person() {
     ] {
         let text = format!("    return {call};\n");
         insta::allow_duplicates! {
-            insta::assert_snapshot!(outcome(HEAD, &text), @"by hand: a pointer into the object of `v` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer");
+            insta::assert_snapshot!(outcome(HEAD, &text), @"by hand: a pointer into the object of `v` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer");
         }
     }
 }
@@ -43,14 +43,14 @@ fn numbers_in_memory_of_others_are_no_pointers() {
     ] {
         let text = format!("    return {call};\n");
         insta::allow_duplicates! {
-            insta::assert_snapshot!(outcome(HEAD, &text), @"safe: own the reference: `PyDict_GetItemRef`");
+            insta::assert_snapshot!(outcome(HEAD, &text), @"safe: take a strong reference: `PyDict_GetItemRef`");
         }
     }
 }
 
 #[test]
 fn what_a_static_variable_points_at_outlives_the_call() {
-    insta::assert_snapshot!(outcome(HEAD, "    static char *last;\n    return PyBytes_AsStringAndSize(v, &last, NULL);\n"), @"by hand: a pointer into the object of `v` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer");
+    insta::assert_snapshot!(outcome(HEAD, "    static char *last;\n    return PyBytes_AsStringAndSize(v, &last, NULL);\n"), @"by hand: a pointer into the object of `v` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer");
 }
 
 /// What becomes of the lookup in a callback that stores a pointer, with `body` behind that.
@@ -75,10 +75,10 @@ fn who_uses_a_pointer_once_the_thread_is_detached_has_the_object_from_elsewhere(
         "    PyGILState_Release(state);
     return 0;"
     ), @"
-        4: `PyDict_GetItemString` gives a borrowed reference out of `dict`, which the caller passes in: another thread can free it
+        4: `PyDict_GetItemString` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
           4: borrowed here
-          6: used here, when another thread may have freed it
-          safe: own the reference: `PyDict_GetItemStringRef`
+          6: used here, after another thread may have freed it
+          safe: take a strong reference: `PyDict_GetItemStringRef`
         ");
     // Until then it may be the reference of the function that is counted on.
     insta::assert_snapshot!(in_callback(
@@ -86,10 +86,10 @@ fn who_uses_a_pointer_once_the_thread_is_detached_has_the_object_from_elsewhere(
     PyGILState_Release(state);
     return status;"
     ), @"
-        4: `PyDict_GetItemString` gives a borrowed reference out of `dict`, which the caller passes in: another thread can free it
+        4: `PyDict_GetItemString` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
           4: borrowed here
-          6: used here, when another thread may have freed it
-          safe: own the reference: `PyDict_GetItemStringRef`
+          6: used here, after another thread may have freed it
+          safe: take a strong reference: `PyDict_GetItemStringRef`
         ");
     insta::assert_snapshot!(in_callback(
         "    if (import->done)
@@ -97,10 +97,10 @@ fn who_uses_a_pointer_once_the_thread_is_detached_has_the_object_from_elsewhere(
     PyGILState_Release(state);
     return 0;"
     ), @"
-        4: `PyDict_GetItemString` gives a borrowed reference out of `dict`, which the caller passes in: another thread can free it
+        4: `PyDict_GetItemString` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
           4: borrowed here
-          6: used here, when another thread may have freed it
-          by hand: a pointer into the object of `v` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer
+          6: used here, after another thread may have freed it
+          by hand: a pointer into the object of `v` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer
         ");
     insta::assert_snapshot!(in_callback(
         "    Py_BEGIN_ALLOW_THREADS
@@ -108,10 +108,10 @@ fn who_uses_a_pointer_once_the_thread_is_detached_has_the_object_from_elsewhere(
     Py_END_ALLOW_THREADS
     return read(import);"
     ), @"
-        4: `PyDict_GetItemString` gives a borrowed reference out of `dict`, which the caller passes in: another thread can free it
+        4: `PyDict_GetItemString` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
           4: borrowed here
-          6: used here, when another thread may have freed it
-          safe: own the reference: `PyDict_GetItemStringRef`
+          6: used here, after another thread may have freed it
+          safe: take a strong reference: `PyDict_GetItemStringRef`
         ");
 }
 
@@ -131,10 +131,10 @@ static int f(Stream *stream, PyObject *dict, PyObject *key)
     return 0;
 }
 "), @"
-        5: `PyDict_GetItemWithError` gives a borrowed reference out of `dict`, which the caller passes in: another thread can free it
+        5: `PyDict_GetItemWithError` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
           5: borrowed here
-          8: used here, when another thread may have freed it
-          safe: own the reference: `PyDict_GetItemRef`
+          8: used here, after another thread may have freed it
+          safe: take a strong reference: `PyDict_GetItemRef`
         ");
 }
 
@@ -196,10 +196,10 @@ static int f(PyObject *dict, PyObject *key)"
     };
     let body = "    char *found;\n    long number;\n    get(v, &found, &number);\n    PyDict_Clear(dict);\n    return found[0] + number;\n";
     let of = |store: &str| outcome(&head(store), body);
-    insta::assert_snapshot!(of("*out = text(v); return 0;"), @"safe: own the reference: `PyDict_GetItemRef`");
-    insta::assert_snapshot!(of("return PyBytes_AsStringAndSize(v, out, NULL);"), @"safe: own the reference: `PyDict_GetItemRef`");
-    insta::assert_snapshot!(of("*out = strdup(PyBytes_AsString(v)); return 0;"), @"safe: own the reference: `PyDict_GetItemRef`");
-    insta::assert_snapshot!(of("*number = PyLong_AsLong(v); return 0;"), @"safe: own the reference: `PyDict_GetItemRef`");
+    insta::assert_snapshot!(of("*out = text(v); return 0;"), @"safe: take a strong reference: `PyDict_GetItemRef`");
+    insta::assert_snapshot!(of("return PyBytes_AsStringAndSize(v, out, NULL);"), @"safe: take a strong reference: `PyDict_GetItemRef`");
+    insta::assert_snapshot!(of("*out = strdup(PyBytes_AsString(v)); return 0;"), @"safe: take a strong reference: `PyDict_GetItemRef`");
+    insta::assert_snapshot!(of("*number = PyLong_AsLong(v); return 0;"), @"safe: take a strong reference: `PyDict_GetItemRef`");
 }
 
 /// `PyDict_Next` has the variable on paths of its own.
@@ -284,10 +284,10 @@ static int replaced(PyObject *list)
     return fill(&item);
 }
 "#), @"
-    6: the address of `item` is passed on, so other code may read or replace it: give the lookup a variable of its own
-    12: the address of `item` is passed on, so other code may read or replace it: give the lookup a variable of its own
-    22: the address of `item` is passed on, so other code may read or replace it: give the lookup a variable of its own
-    33: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    6: other code may read or replace `item`, because its address is passed on: use a separate variable for the lookup
+    12: other code may read or replace `item`, because its address is passed on: use a separate variable for the lookup
+    22: other code may read or replace `item`, because its address is passed on: use a separate variable for the lookup
+    33: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
     @@
      static int replaced(PyObject *list)
      {
@@ -380,21 +380,21 @@ fn what_an_earlier_pass_left_may_still_be_read() {
     ];
     insta::assert_snapshot!(calls.map(of).join("\n"), @r#"
         if (!PyArg_ParseTuple(v, "O", &object)) return -1;
-            safe: own the reference: `PyDict_GetItemRef`
+            safe: take a strong reference: `PyDict_GetItemRef`
         if (PyArg_ParseTuple(v, "O", &object) == 0) return -1;
-            safe: own the reference: `PyDict_GetItemRef`
+            safe: take a strong reference: `PyDict_GetItemRef`
         if (!PyArg_ParseTuple(v, "O", &object)) return use(object);
-            by hand: whether the function owns what `v` holds depends on the path: make it own the reference on all of them
+            by hand: only some paths own the reference in `v`: make all of them own it
         if (!PyArg_ParseTuple(v, "|O", &object)) return -1;
-            by hand: whether the function owns what `v` holds depends on the path: make it own the reference on all of them
+            by hand: only some paths own the reference in `v`: make all of them own it
         if (!PyArg_ParseTuple(v, "O&", convert, &object)) return -1;
-            by hand: whether the function owns what `v` holds depends on the path: make it own the reference on all of them
+            by hand: only some paths own the reference in `v`: make all of them own it
         if (!PyArg_ParseTuple(v, formats[0], &object)) return -1;
-            by hand: whether the function owns what `v` holds depends on the path: make it own the reference on all of them
+            by hand: only some paths own the reference in `v`: make all of them own it
         PyArg_ParseTuple(v, "O", &object);
-            by hand: whether the function owns what `v` holds depends on the path: make it own the reference on all of them
+            by hand: only some paths own the reference in `v`: make all of them own it
         if (PyArg_ParseTuple(v, "O", &object) < use(object)) return -1;
-            by hand: whether the function owns what `v` holds depends on the path: make it own the reference on all of them
+            by hand: only some paths own the reference in `v`: make all of them own it
         "#);
 }
 
@@ -422,8 +422,7 @@ static int f(Part *parts, PyObject *list)
         );
         crate::testing::run(crate::transforms::ALL, &text)
     };
-    let dangles = "10: a pointer into the object of `item` is returned or stored, and would dangle \
-        once the reference is released: keep the reference as long as the pointer\n";
+    let dangles = "10: a pointer into the object of `item` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer\n";
     for copy in [
         "memcpy(parts, &part, sizeof part);",
         "memcpy(parts, p, sizeof *p);",
@@ -507,8 +506,7 @@ fn a_pointer_that_outlives_some_paths_is_told() {
         );
         crate::testing::run(crate::transforms::ALL, &text)
     };
-    let told = "5: a pointer into the object of `item` is returned or stored, and would dangle once \
-        the reference is released: keep the reference as long as the pointer\n";
+    let told = "5: a pointer into the object of `item` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer\n";
     assert_eq!(text("found = PyUnicode_AsUTF8(item);"), told);
 }
 
@@ -568,7 +566,7 @@ fn what_an_out_gets_with_a_reference_lives_by_itself() {
         ");
     // The reference may be for what `other` has put there.
     insta::assert_snapshot!(ends_of_segment("other(lo);"), @"
-    25: review: in `extent`, the reference from `PyList_GetItemRef` is released before the last use of what a function made of it
+    25: review: in `extent`, what a function made from the object that `PyList_GetItemRef` returned stays valid after the object is released
     @@
      {
          PyObject *lo, *hi;
@@ -603,5 +601,5 @@ fn pointers_that_a_loop_stores_before_the_thread_is_detached() {
     Py_END_ALLOW_THREADS
 end:
     return 0;
-"#), @"4: a pointer into the object of `item` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer");
+"#), @"4: a pointer into the object of `item` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer");
 }

@@ -222,7 +222,7 @@ fn counted_twice_where_it_was_made() {
     return 0;
 "#
     ), @"
-    5: review: no other thread makes the list shorter: where `PyList_GetItemRef` gives `NULL`, the function reads that or goes on with the exception, and none of its exits fits
+    5: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
     @@
          PyObject *item;
          if (dict != NULL)
@@ -269,11 +269,11 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL}
 };
 "#), @r#"
-        9: `PyImport_AddModule` gives a borrowed reference out of a dict of the interpreter: another thread can free it
+        9: `PyImport_AddModule` returns a borrowed reference from a dict of the interpreter: another thread can free it
           9: borrowed here
           12: `PyDict_SetItemString` can run Python code, which may free it
           21: used here, after that
-          safe: own the reference: `PyImport_AddModuleRef`; `m` was released or returned on some paths without owning a reference, and owns one now
+          safe: take a strong reference: `PyImport_AddModuleRef`; on some paths `m` was released or returned without an owned reference, and now owns one
         @@
              if (!PyArg_ParseTuple(args, "ss", &name, &text))
                  return NULL;
@@ -301,7 +301,7 @@ fn returned_to_others_as_if_it_were_new() {
     return v;
 "#
     ), @"
-        3: whether the function owns what `v` holds depends on the path: make it own the reference on all of them
+        3: only some paths own the reference in `v`: make all of them own it
         ");
 }
 
@@ -317,7 +317,7 @@ fn an_unknown_function_gets_what_was_made() {
     }
     return PyObject_IsTrue(v);
 "#
-    ), @"3: the rewrite that was tried does not hold: in `f`, the reference from `PyList_New` is not released on every path; change this function by hand");
+    ), @"3: the automatic rewrite failed validation: in `f`, the reference from `PyList_New` is not released on every path; change this function by hand");
 }
 
 /// The reference that one branch takes is for the dict, which lets go of two.
@@ -335,7 +335,7 @@ fn counted_in_one_branch_for_something_else() {
     return PyDict_DelItem(dict, key);
 "#
     ), @"
-    3: review: in `f`, the reference from `PyDict_GetItemRef` is not released on every path, as it was before (line 10)
+    3: review: in `f`, the reference from `PyDict_GetItemRef` is not released on every path, as in the original code (line 10): this is intended
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -372,7 +372,7 @@ fn an_alias_is_used_after_the_release() {
     v = NULL;
     return PyObject_IsTrue(w);
 "#
-    ), @"3: the rewrite that was tried does not hold: in `f`, the reference from `PyList_New` is not released on every path; change this function by hand");
+    ), @"3: the automatic rewrite failed validation: in `f`, the reference from `PyList_New` is not released on every path; change this function by hand");
 }
 
 #[test]

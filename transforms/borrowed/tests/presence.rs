@@ -26,10 +26,10 @@ fn errors_that_stay_set_need_no_statement() {
     return 0;
 "#
     ), @r#"
-        6: `PyDict_GetItemWithError` gives a borrowed reference out of an argument of the caller: another thread can free it
-          safe: ask only whether the key is there: `PyDict_Contains`
-        8: `PyDict_GetItemWithError` gives a borrowed reference out of an argument of the caller: another thread can free it
-          safe: ask only whether the key is there: `PyDict_Contains`
+        6: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
+          safe: only test whether the key is present: `PyDict_Contains`
+        8: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
+          safe: only test whether the key is present: `PyDict_Contains`
         @@
              if (!PyArg_ParseTuple(args, "O!", &PyDict_Type, &dict))
                  return -1;
@@ -54,8 +54,8 @@ fn what_may_be_no_dict_is_left_alone() {
     return 0;
 "#
     ), @"
-        3: safe: only whether the key is there is asked
-        5: safe: only whether the key is there is asked
+        3: safe: the code only asks whether the key is present
+        5: safe: the code only asks whether the key is present
         ");
 }
 
@@ -71,10 +71,10 @@ fn errors_are_cleared_in_front_of_the_statement() {
     return 0;
 "#
     ), @r#"
-        6: `PyDict_GetItem` gives a borrowed reference out of an argument of the caller: another thread can free it
-          safe: ask only whether the key is there: `PyDict_Contains`
-        8: `PyDict_GetItemString` gives a borrowed reference out of an argument of the caller: another thread can free it
-          safe: ask only whether the key is there: `PyDict_ContainsString`
+        6: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
+          safe: only test whether the key is present: `PyDict_Contains`
+        8: `PyDict_GetItemString` returns a borrowed reference from an argument of the caller: another thread can free it
+          safe: only test whether the key is present: `PyDict_ContainsString`
         @@
          {
              PyObject *dict;
@@ -109,12 +109,12 @@ fn values_and_returns() {
     return PyDict_GetItem(dict, key) == NULL;
 "#
     ), @r#"
-        6: `PyDict_GetItem` gives a borrowed reference out of an argument of the caller: another thread can free it
-          review: ask only whether the key is there: `PyDict_Contains`
-          assumes that in `f`, what `use(i)` (line 7) did may stay where the function leaves here: it had no way out in that state
-        8: `PyDict_GetItem` gives a borrowed reference out of an argument of the caller: another thread can free it
-          review: ask only whether the key is there: `PyDict_Contains`
-          assumes that in `f`, what `use(i)` (line 7) did may stay where the function leaves here: it had no way out in that state
+        6: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
+          review: only test whether the key is present: `PyDict_Contains`
+          assumes that in `f`, the effect of `use(i)` (line 7) may remain at the new exit: the function had no exit in that state
+        8: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
+          review: only test whether the key is present: `PyDict_Contains`
+          assumes that in `f`, the effect of `use(i)` (line 7) may remain at the new exit: the function had no exit in that state
         @@
          {
              PyObject *dict;
@@ -151,11 +151,11 @@ fn behind_a_condition_the_lookup_stays() {
     return 0;
 "#
     ), @"
-        6: `PyDict_GetItemString` gives a borrowed reference, of which only the address is used
-          safe as it is: only whether the key is there is asked
-        8: `PyDict_GetItem` gives a borrowed reference, of which only the address is used
-          safe as it is: only whether the key is there is asked
-        10: `PyDict_GetItem` gives a borrowed reference, of which only the address is used
+        6: `PyDict_GetItemString` returns a borrowed reference, of which only the address is used
+          safe as it is: the code only asks whether the key is present
+        8: `PyDict_GetItem` returns a borrowed reference, of which only the address is used
+          safe as it is: the code only asks whether the key is present
+        10: `PyDict_GetItem` returns a borrowed reference, of which only the address is used
           safe as it is: the pointer is only compared
         ");
 }
@@ -173,10 +173,10 @@ fn each_answer_has_a_variable_of_its_own() {
     return i;
 "#
     ), @"
-        7: `PyDict_GetItem` gives a borrowed reference out of an argument of the caller: another thread can free it
-          safe: ask only whether the key is there: `PyDict_Contains`
-        9: `PyDict_GetItem` gives a borrowed reference out of an argument of the caller: another thread can free it
-          safe: ask only whether the key is there: `PyDict_Contains`
+        7: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
+          safe: only test whether the key is present: `PyDict_Contains`
+        9: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
+          safe: only test whether the key is present: `PyDict_Contains`
         @@
                  return -1;
              if (i) {
@@ -213,20 +213,20 @@ fn an_operand_gets_parentheses() {
     return !PyDict_GetItemWithError(dict, key) ? n : 0;
 "#
     ), @r#"
-        6: `PyDict_GetItem` gives a borrowed reference out of an argument of the caller: another thread can free it
-          safe: ask only whether the key is there: `PyDict_Contains`
-        7: `PyDict_GetItemWithError` gives a borrowed reference out of an argument of the caller: another thread can free it
-          safe: ask only whether the key is there: `PyDict_Contains`
-        8: `PyDict_GetItemWithError` gives a borrowed reference out of an argument of the caller: another thread can free it
-          safe: ask only whether the key is there: `PyDict_Contains`
-        9: `PyDict_GetItemWithError` gives a borrowed reference out of an argument of the caller: another thread can free it
-          safe: ask only whether the key is there: `PyDict_Contains`
-        10: `PyDict_GetItemWithError` gives a borrowed reference out of an argument of the caller: another thread can free it
-          safe: ask only whether the key is there: `PyDict_Contains`
-        11: `PyDict_GetItemWithError` gives a borrowed reference out of an argument of the caller: another thread can free it
-          safe: ask only whether the key is there: `PyDict_Contains`
-        13: `PyDict_GetItemWithError` gives a borrowed reference out of an argument of the caller: another thread can free it
-          safe: ask only whether the key is there: `PyDict_Contains`
+        6: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
+          safe: only test whether the key is present: `PyDict_Contains`
+        7: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
+          safe: only test whether the key is present: `PyDict_Contains`
+        8: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
+          safe: only test whether the key is present: `PyDict_Contains`
+        9: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
+          safe: only test whether the key is present: `PyDict_Contains`
+        10: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
+          safe: only test whether the key is present: `PyDict_Contains`
+        11: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
+          safe: only test whether the key is present: `PyDict_Contains`
+        13: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
+          safe: only test whether the key is present: `PyDict_Contains`
         @@
              if (!PyArg_ParseTuple(args, "O!", &PyDict_Type, &dict))
                  return -1;
@@ -264,8 +264,8 @@ fn no_statement_comes_between_declarations() {
     }
 "#
     ), @"
-        7: `PyDict_GetItem` gives a borrowed reference out of an argument of the caller: another thread can free it
-          safe: ask only whether the key is there: `PyDict_Contains`
+        7: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
+          safe: only test whether the key is present: `PyDict_Contains`
         @@
                  return -1;
              {

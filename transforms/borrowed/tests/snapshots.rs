@@ -19,8 +19,8 @@ fn all_reads_of_one_sequence() {
     Py_RETURN_NONE;
 "#
     ), @r#"
-        7: review: in `f`, what `use(item)` (line 7) did may stay where the function leaves here: it had no way out in that state
-        9: review: in `f`, what `use(item)` (line 7) did may stay where the function leaves here: it had no way out in that state
+        7: review: in `f`, the effect of `use(item)` (line 7) may remain at the new exit: the function had no exit in that state
+        9: review: in `f`, the effect of `use(item)` (line 7) may remain at the new exit: the function had no exit in that state
         @@
              PyObject *fast = PySequence_Fast(key, "expected a sequence");
              Py_ssize_t at;
@@ -95,7 +95,7 @@ fn it_is_passed_on() {
     Py_DECREF(fast);
     return 0;
 "#
-    ), @"4: the checked call can fail where the macro could not: use `PySequence_GetItem`, and do on `NULL` what the function does about its other errors");
+    ), @"4: the checked call can fail where the macro could not: use `PySequence_GetItem`, and handle `NULL` like the other errors of the function");
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn it_may_be_something_else() {
     use(PySequence_Fast_GET_ITEM(fast, 0));
     return 0;
 "#
-    ), @"6: the checked call can fail where the macro could not: use `PySequence_GetItem`, and do on `NULL` what the function does about its other errors");
+    ), @"6: the checked call can fail where the macro could not: use `PySequence_GetItem`, and handle `NULL` like the other errors of the function");
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn it_comes_from_the_caller() {
     use(PySequence_Fast_GET_ITEM(list, 0));
     return 0;
 "#
-    ), @"3: the checked call can fail where the macro could not: use `PySequence_GetItem`, and do on `NULL` what the function does about its other errors");
+    ), @"3: the checked call can fail where the macro could not: use `PySequence_GetItem`, and handle `NULL` like the other errors of the function");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn an_argument_in_parentheses() {
     return 0;
 "#
     ), @r#"
-        4: review: `fast` has all items that are read from it, whose size is not asked for before
+        4: review: `fast` has all items that are read from it: the code does not ask for its size first
         @@
          static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
@@ -238,8 +238,8 @@ fn a_function_that_cannot_fail_reads_from_a_copy() {
 }
 "#
     ), @r#"
-        12: `PySequence_Fast_GET_ITEM` gives a borrowed reference out of `key`, which the caller passes in: another thread can free it
-          safe: take a snapshot of a list: `PyList_AsTuple`
+        12: `PySequence_Fast_GET_ITEM` returns a borrowed reference from `key`, which the caller passes: another thread can free it
+          safe: copy the list to a tuple: `PyList_AsTuple`
         @@
          {
              long i = 0;
@@ -264,7 +264,7 @@ fn a_sequence_of_the_caller() {
     return 0;
 "#
     ), @"
-        7: review: in `f`, what `PyDict_SetItem(dict, key, key)` (line 5) did may stay where the function leaves here: it had no way out in that state
+        7: review: in `f`, the effect of `PyDict_SetItem(dict, key, key)` (line 5) may remain at the new exit: the function had no exit in that state
         @@
          static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
@@ -319,7 +319,7 @@ fn items_that_are_kept_as_long_as_the_sequence() {
     return result;
 "#
     ), @r#"
-    16: review: in `f`, the reference from `PyList_AsTuple` is released before the last use of what a function made of it
+    16: review: in `f`, what a function made from the object that `PyList_AsTuple` returned stays valid after the object is released
     @@
          PyObject **items, *item, *fast, *result;
          Py_ssize_t at, n;
@@ -361,8 +361,8 @@ fail:
     return -1;
 "#
     ), @r#"
-        8: review: `fast` has all items that are read from it, whose size is not asked for before
-        9: review: `fast` has all items that are read from it, whose size is not asked for before
+        8: review: `fast` has all items that are read from it: the code does not ask for its size first
+        9: review: `fast` has all items that are read from it: the code does not ask for its size first
         @@
              PyObject *pair = NULL, *first = NULL, *second = NULL, *fast = NULL;
              while ((pair = PyIter_Next(key)) != NULL) {
@@ -391,8 +391,8 @@ fn reference_counts_that_are_looked_at() {
     Py_DECREF(fast);
 "#
     ), @"
-    8: review: in `f`, the reference from `PySequence_GetItem` is one more than code that looks at the reference count expects
-    9: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object, else a lock
+    8: review: in `f`, no code relies on the reference count of the object from `PySequence_GetItem`, which is now one higher
+    9: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object; otherwise use a lock
     @@
              return;
          }
@@ -431,7 +431,7 @@ fn through_pointer(body: &str) -> String {
 #[test]
 fn a_pointer_to_the_items() {
     insta::assert_snapshot!(through_pointer("    n = PyBytes_GET_SIZE(items[i]);"), @r#"
-        9: review: `fast` has all items that are read from it, whose size is not asked for before
+        9: review: `fast` has all items that are read from it: the code does not ask for its size first
         @@
          {
              PyObject *kept = NULL;
@@ -443,7 +443,7 @@ fn a_pointer_to_the_items() {
              long n = 0;
         "#);
     insta::assert_snapshot!(through_pointer("    while (i--) { Py_INCREF(*items); self->all[i] = *items++; }"), @r#"
-        9: review: `fast` has all items that are read from it, whose size is not asked for before
+        9: review: `fast` has all items that are read from it: the code does not ask for its size first
         @@
          {
              PyObject *kept = NULL;
@@ -487,12 +487,12 @@ static int f(PyObject *list, Py_ssize_t i)
 fn a_pointer_that_is_used_while_code_runs() {
     let read = "for (n = 0; i > 0; i--) n += PyObject_Size(items[i]);";
     insta::assert_snapshot!(triaged("", read), @r#"
-        10: `PySequence_Fast_ITEMS` gives a pointer to the items out of `list`, which the caller passes in: another thread can free it
+        10: `PySequence_Fast_ITEMS` returns a pointer to the items from `list`, which the caller passes: another thread can free it
           10: borrowed here
-          11: used here, when another thread may have freed it
-          review: take a snapshot of a list: `PyList_AsTuple`
-          assumes that `fast` has all items that are read from it, whose size is not asked for before
-          assumes that `PyObject_Size` does not change the list while its items are read: a copy does not show that
+          11: used here, after another thread may have freed it
+          review: copy the list to a tuple: `PyList_AsTuple`
+          assumes that `fast` has all items that are read from it: the code does not ask for its size first
+          assumes that `PyObject_Size` does not change the list while its items are read: the copy would not show that
         @@
          static int f(PyObject *list, Py_ssize_t i)
          {
@@ -511,7 +511,7 @@ const SIZED: &str = "i = PySequence_Fast_GET_SIZE(fast);";
 fn is_kept_by(own: &str, step: &str) -> bool {
     let read = format!("for (n = 0; n < i; n++) {{ PyBytes_GET_SIZE(items[n]); {step} }}");
     let text = triaged_below(own, SIZED, &read);
-    assert!(text.contains("take a snapshot"), "{text}");
+    assert!(text.contains("copy the list to a tuple"), "{text}");
     !text.contains("review")
 }
 
@@ -539,7 +539,7 @@ fn the_array_of_a_type_of_the_package() {
 static PyObject *row;";
     let read = format!("for (n = 0; n < i; n++) {{ {store} }}");
     let text = triaged_below(named, "", &read);
-    assert!(text.contains("make a tuple of it before"), "{text}");
+    assert!(text.contains("first make a tuple of the list"), "{text}");
     let own = "
 static PyTypeObject Row_Type = { PyVarObject_HEAD_INIT(NULL, 0) \"row\", sizeof(Row) };";
     assert!(is_kept_by(&[named, own].concat(), store));
@@ -556,7 +556,7 @@ fn a_list_that_the_function_changes() {
 
 #[test]
 fn a_pointer_that_goes_on() {
-    let is_by_hand = |body: &str| through_pointer(body).contains("make a tuple of it before");
+    let is_by_hand = |body: &str| through_pointer(body).contains("first make a tuple of the list");
     assert!(is_by_hand(
         "    kept = items[0]; Py_DECREF(fast); return use(kept);"
     ));
@@ -587,23 +587,23 @@ fn reference_counts_that_a_helper_looks_at() {
         crate::testing::report(&BORROWED_SEQUENCE_FAST_ITEM, &text)
     };
     insta::assert_snapshot!(said("alone"), @"
-    8: `PySequence_Fast_GET_ITEM` gives a borrowed reference out of `key`, which the caller passes in: another thread can free it
+    8: `PySequence_Fast_GET_ITEM` returns a borrowed reference from `key`, which the caller passes: another thread can free it
       8: borrowed here
-      9: used here, when another thread may have freed it
-      review: own the reference: `PySequence_GetItem`
-      assumes that in `f`, the reference from `PySequence_GetItem` is one more than code that looks at the reference count expects
+      9: used here, after another thread may have freed it
+      review: take a strong reference: `PySequence_GetItem`
+      assumes that in `f`, no code relies on the reference count of the object from `PySequence_GetItem`, which is now one higher
     ");
     insta::assert_snapshot!(said("pair"), @"
-    8: `PySequence_Fast_GET_ITEM` gives a borrowed reference out of `key`, which the caller passes in: another thread can free it
+    8: `PySequence_Fast_GET_ITEM` returns a borrowed reference from `key`, which the caller passes: another thread can free it
       8: borrowed here
-      9: used here, when another thread may have freed it
-      safe: own the reference: `PySequence_GetItem`
+      9: used here, after another thread may have freed it
+      safe: take a strong reference: `PySequence_GetItem`
     ");
 }
 
 #[test]
 fn a_call_that_fails_for_what_others_have() {
-    insta::assert_snapshot!(through_pointer("    PyTuple_SetItem(items[i], 0, Py_NewRef(Py_None));"), @"9: the list may be changed while its items are read through a pointer: make a tuple of it before (`PySequence_Tuple`), ask that for its size, and release it behind the last use");
+    insta::assert_snapshot!(through_pointer("    PyTuple_SetItem(items[i], 0, Py_NewRef(Py_None));"), @"9: another thread may change the list while its items are read through a pointer: first make a tuple of the list (`PySequence_Tuple`), use the size of the tuple, and release the tuple after the last use");
 }
 
 /// What becomes of a loop over the items of a copy, in a function with the statements `before` the copy
@@ -640,10 +640,10 @@ fn a_copy_has_a_size_of_its_own() {
         "for (i = 0; i < n; i++) sum += PyBytes_GET_SIZE(PySequence_Fast_GET_ITEM(fast, i));";
     const OWN: &str = "n = PySequence_Fast_GET_SIZE(fast);";
     const WORDS: [(&str, &str); 5] = [
-        ("safe: take a snapshot", "safe"),
-        ("safe: own the reference", "owned"),
+        ("safe: copy the list to a tuple", "safe"),
+        ("safe: take a strong reference", "owned"),
         ("`fast` has all items that are read from it", "unseen"),
-        ("review: take a snapshot", "review"),
+        ("review: copy the list to a tuple", "review"),
         ("by hand: ", "by hand"),
     ];
     const TESTED: &str = "n = PySequence_Size(list); if (n < 0) return 0;";

@@ -93,10 +93,10 @@ void g(void)
 {
 "#
     ), @"
-        4: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a reference with it
-        5: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a reference with it
-        8: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a reference with it
-        10: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a reference with it
+        4: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a strong reference
+        5: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a strong reference
+        8: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a strong reference
+        10: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a strong reference
         ");
 }
 
@@ -120,9 +120,9 @@ static PyObject *call(PyObject *self, PyObject *args)
 #[test]
 fn a_static_variable_keeps_what_it_holds() {
     insta::assert_snapshot!(all(STATE), @r#"
-    5: review: no other thread uses `state.spawn` while `f` replaces it: what it held is released
-    7: review: no other thread uses `state.spawn` while `f` replaces it: what it held is released
-    8: review: no other thread uses `last` while `f` replaces it: what it held is released
+    5: review: no other thread uses `state.spawn` while `f` replaces it: the old object is released
+    7: review: no other thread uses `state.spawn` while `f` replaces it: the old object is released
+    8: review: no other thread uses `last` while `f` replaces it: the old object is released
     @@
      static PyObject *f(PyObject *self, PyObject *dict)
      {
@@ -168,7 +168,10 @@ PyObject *call(PyObject *self, PyObject *args) {{ return PyObject_CallObject(spa
 "
         );
         let said = testing::report(&BORROWED_DICT_ITEM, &text);
-        assert!(said.contains("let `spawn` own what it holds"), "{said}");
+        assert!(
+            said.contains("let `spawn` own the object that it holds"),
+            "{said}"
+        );
         said.contains("no other thread uses `spawn` while `set` replaces it")
     };
     assert!(!set_by("PyMODINIT_FUNC PyInit_m"));
@@ -236,10 +239,10 @@ static int f(PyObject *dict, PyObject *key, struct names *names)
 }
 "
     ), @"
-        4: `PyDict_GetItem` gives a borrowed reference out of `dict`, which the caller passes in: another thread can free it
+        4: `PyDict_GetItem` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
           4: borrowed here
-          8: used here, when another thread may have freed it
-          safe: own the reference: `PyDict_GetItemRef`
+          8: used here, after another thread may have freed it
+          safe: take a strong reference: `PyDict_GetItemRef`
         @@
          static int f(PyObject *dict, PyObject *key, struct names *names)
          {
@@ -295,7 +298,7 @@ fn a_caller_gets_the_reference_through_a_pointer() {
     return 0;
 "#
     ), @"
-        4: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a reference with it
+        4: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a strong reference
         ");
 }
 
@@ -398,9 +401,9 @@ fn memory_that_may_have_a_reference_is_not_lent() {
 struct walk { PyObject *value; int count; };
 "#
     ), @"
-        5: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
-        7: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
-        9: the borrowed reference is stored in memory: decide who owns it, and take a reference with it
+        5: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
+        7: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
+        9: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
         ");
 }
 
@@ -459,7 +462,7 @@ struct box { PyObject *trace; };
 struct entry { PyObject head; PyObject *trace; };
 "#
     ), @"
-        4: a pointer into the object of `value` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer
+        4: a pointer into the object of `value` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer
         ");
     insta::assert_snapshot!(int(
         r#"
@@ -511,10 +514,10 @@ static int f(PyObject *dict, PyObject *key, struct names *names)
 struct names { const char *first; };
 "
     ), @"
-        4: `PyDict_GetItem` gives a borrowed reference out of `dict`, which the caller passes in: another thread can free it
+        4: `PyDict_GetItem` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
           4: borrowed here
-          7: used here, when another thread may have freed it
-          by hand: a pointer into the object of `v` is returned or stored, and would dangle once the reference is released: keep the reference as long as the pointer
+          7: used here, after another thread may have freed it
+          by hand: a pointer into the object of `v` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer
         ");
 }
 
@@ -701,8 +704,8 @@ fn a_field_gets_its_reference_while_the_variable_is_used_further_on() {
      }
      struct box { PyObject *value; };
     ");
-    insta::assert_snapshot!(stored("box->value = v;\n    run();\n    Py_INCREF(v);"), @"4: the borrowed reference is stored in memory: decide who owns it, and take a reference with it");
-    insta::assert_snapshot!(stored("box->value = v;"), @"4: the borrowed reference is stored in memory: decide who owns it, and take a reference with it");
+    insta::assert_snapshot!(stored("box->value = v;\n    run();\n    Py_INCREF(v);"), @"4: the borrowed reference is stored in memory: decide who owns it, and take a strong reference");
+    insta::assert_snapshot!(stored("box->value = v;"), @"4: the borrowed reference is stored in memory: decide who owns it, and take a strong reference");
 }
 
 #[test]
@@ -716,8 +719,8 @@ int f(struct box *box, PyObject *dict, PyObject *key)
 }
 ";
     insta::assert_snapshot!(testing::report(&BORROWED_DICT_ITEM, text), @r#"
-    4: `PyDict_GetItemWithError` gives a borrowed reference out of `dict`, which the caller passes in: another thread can free it
-      review: own the reference: `PyDict_GetItemRef`
-      assumes that no other thread takes it out first: nothing tests `box->first`, which is `NULL` where `PyDict_GetItemRef` finds nothing
+    4: `PyDict_GetItemWithError` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
+      review: take a strong reference: `PyDict_GetItemRef`
+      assumes that no other thread removes the item first: the code does not test `box->first`, which is `NULL` if `PyDict_GetItemRef` finds nothing
     "#);
 }

@@ -27,7 +27,7 @@ static PyObject *f(PyObject *d, PyObject *k)
 #endif
     return r;
 }
-"), @"8: safe: only builds with the GIL compile it: the `#if` around it says so");
+"), @"8: safe: only builds with the GIL compile it, because of the `#if` around it");
 }
 
 #[test]
@@ -48,8 +48,8 @@ static int f(PyObject *l)
     return 0;
 }
 "), @"
-    4: safe: only builds with the GIL compile it: the `#if` around it says so
-    9: safe: only builds with the GIL compile it: the `#if` around it says so
+    4: safe: only builds with the GIL compile it, because of the `#if` around it
+    9: safe: only builds with the GIL compile it, because of the `#if` around it
     ");
 }
 
@@ -97,7 +97,7 @@ static PyObject *f(PyObject *l, PyObject *d)
         return NULL;
     return PyObject_Str(v);
 }
-"), @"7: the configurations that the branch at line 4 tells apart need different changes: change each branch by hand");
+"), @"7: the configurations of the branch at line 4 need different changes: change each branch by hand");
 }
 
 #[test]
@@ -118,8 +118,8 @@ static int f(PyObject *l)
     return r + use(v);
 }
 "), @"
-    3: the configurations that the branch at line 8 tells apart need different changes: change each branch by hand
-    9: the configurations that the branch at line 8 tells apart need different changes: change each branch by hand
+    3: the configurations of the branch at line 8 need different changes: change each branch by hand
+    9: the configurations of the branch at line 8 need different changes: change each branch by hand
     ");
 }
 
@@ -185,8 +185,8 @@ static PyObject *g(PyObject *d, PyObject *k)
     return v ? PyObject_Str(v) : NULL;
 }
 "), @"
-    4: the configurations that the branch at line 6 tells apart need different changes: change each branch by hand
-    11: the macro `find` makes the call, but what it gives belongs to the function: write the call out here
+    4: the configurations of the branch at line 6 need different changes: change each branch by hand
+    11: the macro `find` makes the call, but its result belongs to the function: write the call here without the macro
     ");
 }
 
@@ -209,7 +209,7 @@ static int f(PyObject *l, PyObject *d)
 #endif
     return 0;
 }
-"), @"5: the configurations that the branch at line 4 tells apart need different changes: change each branch by hand");
+"), @"5: the configurations of the branch at line 4 need different changes: change each branch by hand");
 }
 
 #[test]
@@ -352,7 +352,7 @@ static long f(PyObject *l, PyObject *t)
     return n;
 }
 "), @"
-        3: the configurations that the branch at line 7 tells apart need different changes: change each branch by hand
+        3: the configurations of the branch at line 7 need different changes: change each branch by hand
         ");
 }
 
@@ -371,7 +371,7 @@ static void f(PyObject *l)
         use(v);
 }
 "), @"
-    7: review: what `f` does where `v` is `NULL` need not be done where the item is not there any more
+    7: review: if the item no longer exists, `f` need not do what it does when `v` is `NULL`
     @@
          return;
      #endif
@@ -406,7 +406,7 @@ static void f(PyObject *l)
         use(v);
 }
 "), @"
-        9: safe: no path through the function leads to the call
+        9: safe: no path through the function reaches the call
         ");
 }
 
@@ -597,7 +597,7 @@ static int f(PyObject *list, PyObject *out)
 done:
     return status;
 }
-"), @"15: the configurations that the branch at line 3 tells apart need different changes: change each branch by hand");
+"), @"15: the configurations of the branch at line 3 need different changes: change each branch by hand");
 }
 
 /// The last use of one configuration, and not of the others, which keep the object up to there.

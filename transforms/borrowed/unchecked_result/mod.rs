@@ -33,15 +33,15 @@ const TRIGGERS: &[&str] = &[
 declare_rule! {
     /// ## What it does
     /// Finds results of `PyList_GetItemRef`, `PyDict_GetItemRef`, `PyDict_GetItemStringRef` and
-    /// `PyWeakref_GetRef` that are used, on some path, although neither the result nor the status
-    /// was tested. Results of `PySequence_GetItem`, `PyObject_GetItem`, `PyObject_GetAttr`,
-    /// `PySet_Pop`, `PyIter_Next` and the like are reported only if the function relies on an earlier
-    /// question: for the size (`PySequence_Size(o)`), the key (`PyMapping_HasKeyString(o, "a")`) or
-    /// the attribute (`PyObject_HasAttrString(o, "a")`).
+    /// `PyWeakref_GetRef` that some path uses without a test of the result or the status. Results of
+    /// `PySequence_GetItem`, `PyObject_GetItem`, `PyObject_GetAttr`, `PySet_Pop`, `PyIter_Next` and
+    /// similar calls are reported only if the function relies on an earlier test: of the size
+    /// (`PySequence_Size(o)`), the key (`PyMapping_HasKeyString(o, "a")`) or the attribute
+    /// (`PyObject_HasAttrString(o, "a")`).
     ///
     /// ## Why
-    /// These calls return `NULL` if the list got shorter, the key is gone or the referent is dead.
-    /// Another thread can cause that at any time, also right after a test of the size or of the key.
+    /// These calls return `NULL` if the list has become shorter, the key was removed or the referent is
+    /// dead. Another thread can cause that at any time, also right after a test of the size or the key.
     /// `Py_DECREF` and the macros that read an object crash on `NULL`.
     ///
     /// ## Example
@@ -62,13 +62,13 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There is no fix: how the function leaves there is for the author to say.
+    /// There is no fix: only the author knows how the function should leave at that point.
     ///
     /// ## When it declines
     /// - No other thread can reach the container.
     /// - The code runs only while a module is initialised.
-    /// - For `PySequence_GetItem` and the like: the function never asked whether there is something to
-    ///   find. Such a lookup can fail with the GIL as well.
+    /// - For `PySequence_GetItem` and similar calls: the function never tested before whether the item
+    ///   exists. Such a lookup can fail with the GIL as well.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/list.html#c.PyList_GetItemRef>
@@ -130,7 +130,7 @@ fn finding(cx: &PackageCx<'_>, name: &'static str, site: CallSite) -> Option<Fin
         let text = text.to_owned();
         Some(Note { file, span, text })
     };
-    let question = question.and_then(|at| told(at, "this may no longer be true then"));
+    let question = question.and_then(|at| told(at, "this may no longer be true at this point"));
     let notes = question.into_iter().chain(told(used, "it is read here"));
     Some(Finding {
         rule: &UNCHECKED_RESULT,
@@ -138,7 +138,7 @@ fn finding(cx: &PackageCx<'_>, name: &'static str, site: CallSite) -> Option<Fin
         span,
         function: Some(function.name.clone()),
         api: Some(name),
-        message: format!("`{name}` may give `NULL`; the result is used without a test"),
+        message: format!("`{name}` may return `NULL`; the result is used without a test"),
         notes: notes.collect(),
         outcome: Outcome::Manual(advice(row).to_owned()),
     })
@@ -146,12 +146,13 @@ fn finding(cx: &PackageCx<'_>, name: &'static str, site: CallSite) -> Option<Fin
 
 fn advice(row: Option<&Replacement>) -> &'static str {
     match row.map(|row| row.form) {
-        None => "test the result for `NULL`, and leave there",
+        None => "test the result, and leave the function if it is `NULL`",
         Some(Form::Return) => {
-            "test the result for `NULL`, and leave with the exception that is set then"
+            "test the result, and if it is `NULL`, leave the function with the exception that is \
+             then set"
         }
         Some(Form::Out { .. }) => {
-            "test the result of the call: 1 means that there is an object, 0 that there is none, \
+            "test the result of the call: 1 means that the object was found, 0 that it was not, \
              and -1 that an exception is set"
         }
     }

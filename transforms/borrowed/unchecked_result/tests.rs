@@ -25,9 +25,9 @@ fn an_item_of_a_list_that_nobody_tests() {
     }
     Py_DECREF(v);
 "), @"
-    8: `PyList_GetItemRef` may give `NULL`; the result is used without a test
+    8: `PyList_GetItemRef` may return `NULL`; the result is used without a test
       9: it is read here
-      by hand: test the result for `NULL`, and leave with the exception that is set then
+      by hand: test the result, and if it is `NULL`, leave the function with the exception that is then set
     ");
 }
 
@@ -38,9 +38,9 @@ fn a_status_that_tells_errors_apart_and_not_absence() {
         return NULL;
     Py_DECREF(v);
 "), @"
-    8: `PyDict_GetItemRef` may give `NULL`; the result is used without a test
+    8: `PyDict_GetItemRef` may return `NULL`; the result is used without a test
       10: it is read here
-      by hand: test the result of the call: 1 means that there is an object, 0 that there is none, and -1 that an exception is set
+      by hand: test the result of the call: 1 means that the object was found, 0 that it was not, and -1 that an exception is set
     ");
 }
 
@@ -52,9 +52,9 @@ fn swapped_statuses() {
         Py_DECREF(v);
     }
 "), @"
-    8: `PyDict_GetItemRef` may give `NULL`; the result is used without a test
+    8: `PyDict_GetItemRef` may return `NULL`; the result is used without a test
       10: it is read here
-      by hand: test the result of the call: 1 means that there is an object, 0 that there is none, and -1 that an exception is set
+      by hand: test the result of the call: 1 means that the object was found, 0 that it was not, and -1 that an exception is set
     ");
 }
 
@@ -68,9 +68,9 @@ fn a_switch_that_falls_to_the_use() {
         Py_DECREF(v);
     }
 "), @"
-    8: `PyDict_GetItemStringRef` may give `NULL`; the result is used without a test
+    8: `PyDict_GetItemStringRef` may return `NULL`; the result is used without a test
       12: it is read here
-      by hand: test the result of the call: 1 means that there is an object, 0 that there is none, and -1 that an exception is set
+      by hand: test the result of the call: 1 means that the object was found, 0 that it was not, and -1 that an exception is set
     ");
 }
 
@@ -81,9 +81,9 @@ fn a_field_of_a_dead_referent() {
     rc = ((Thing *)v)->count;
     Py_XDECREF(v);
 "), @"
-    8: `PyWeakref_GetRef` may give `NULL`; the result is used without a test
+    8: `PyWeakref_GetRef` may return `NULL`; the result is used without a test
       9: it is read here
-      by hand: test the result of the call: 1 means that there is an object, 0 that there is none, and -1 that an exception is set
+      by hand: test the result of the call: 1 means that the object was found, 0 that it was not, and -1 that an exception is set
     ");
 }
 
@@ -128,10 +128,10 @@ fn what_was_there_when_the_function_asked() {
         return v;
     Py_DECREF(v);
 "), @"
-    10: `PySequence_GetItem` may give `NULL`; the result is used without a test
-      8: this may no longer be true then
+    10: `PySequence_GetItem` may return `NULL`; the result is used without a test
+      8: this may no longer be true at this point
       11: it is read here
-      by hand: test the result for `NULL`, and leave there
+      by hand: test the result, and leave the function if it is `NULL`
     ");
     insta::assert_snapshot!(said("
     if (PySet_GET_SIZE(l) == 0)
@@ -140,10 +140,10 @@ fn what_was_there_when_the_function_asked() {
     v = PyIter_Next(k);
     Py_DECREF(v);
 "), @"
-    11: `PyIter_Next` may give `NULL`; the result is used without a test
-      8: this may no longer be true then
+    11: `PyIter_Next` may return `NULL`; the result is used without a test
+      8: this may no longer be true at this point
       12: it is read here
-      by hand: test the result for `NULL`, and leave there
+      by hand: test the result, and leave the function if it is `NULL`
     ");
 }
 

@@ -45,8 +45,8 @@ fn told(file: FileId, span: crate::source::ByteSpan) -> Finding {
         message: format!("this {MESSAGE}"),
         notes: Vec::new(),
         outcome: Outcome::Manual(
-            "define it under `#ifndef Py_GIL_DISABLED` behind `#include <pyconfig.h>`, or let the \
-             build define it where `sysconfig.get_config_var(\"Py_GIL_DISABLED\")` is not true"
+            "define it under `#ifndef Py_GIL_DISABLED` after `#include <pyconfig.h>`, or let the \
+             build define it if `sysconfig.get_config_var(\"Py_GIL_DISABLED\")` is not true"
                 .to_owned(),
         ),
     }

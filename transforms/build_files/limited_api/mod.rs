@@ -13,7 +13,7 @@ use crate::rule::{BuildCx, Finding, Outcome};
 use super::finding;
 
 /// What the free-threaded build makes of the limited API.
-const MESSAGE: &str = "asks for the limited API, which free-threaded Python 3.13 and 3.14 refuse";
+const MESSAGE: &str = "requests the limited API, which free-threaded Python 3.13 and 3.14 reject";
 
 declare_rule! {
     /// ## What it does
@@ -37,29 +37,29 @@ declare_rule! {
     ///               py_limited_api=not sysconfig.get_config_var("Py_GIL_DISABLED"))
     ///
     /// ## Confidence
-    /// Safe: with the GIL the variable is 0 or not set, and all values are what they were. All
-    /// places of a file change together, or none. Written only with `--build-files`.
+    /// Safe: with the GIL, the variable is 0 or not set, and all values stay as they were. Either all
+    /// places of a file change, or none. Written only with `--build-files`.
     ///
     /// ## When it declines
     /// - The value comes from elsewhere: a parameter, a variable that is set more than once, a
     ///   string of several options.
-    /// - `setup.cfg`, `pyproject.toml`, Meson and CMake have no such condition of their own; the
-    ///   finding names the way out.
+    /// - `setup.cfg`, `pyproject.toml`, Meson and CMake cannot express this condition; the finding says
+    ///   what to do instead.
     /// - `#define Py_LIMITED_API` in C. `Py_GIL_DISABLED` comes from `pyconfig.h`, which would have
     ///   to be included before it; on Windows that decides what is linked.
     ///
     /// ## Python 3.15
     /// There `Py_LIMITED_API` gives the stable ABI `abi3t` on the free-threaded build, which
     /// setuptools builds from 84.2. The condition may then be
-    /// `sysconfig.get_config_var("Py_GIL_DISABLED") and sys.version_info < (3, 15)`, once
-    /// the code has no static types and no `PyObject_HEAD` any more.
+    /// `sysconfig.get_config_var("Py_GIL_DISABLED") and sys.version_info < (3, 15)`, after all static
+    /// types and uses of `PyObject_HEAD` have been removed from the code.
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#limited-c-api-and-stable-abi>
     pub static UNCONDITIONAL_LIMITED_API {
         code: "UG801",
         name: "unconditional-limited-api",
-        summary: "the build asks for the limited API on free-threaded Python too",
+        summary: "the build requests the limited API on free-threaded Python too",
         severity: Packaging,
         since: "0.1.0",
         best: Some(Confidence::Safe),
@@ -92,8 +92,8 @@ fn in_toml(file: &BuildFile<'_>, toml: &crate::build::Toml) -> Vec<Finding> {
     const SETUP: &str = "set it in `setup.py`, where it can depend on \
                          `sysconfig.get_config_var(\"Py_GIL_DISABLED\")`";
     const MESON: &str = "build for free-threaded Python with \
-                         `-Csetup-args=-Dpython.allow_limited_api=false` and this option off; \
-                         meson-python 0.21 knows `abi3t` of Python 3.15";
+                         `-Csetup-args=-Dpython.allow_limited_api=false` and without this option; \
+                         meson-python 0.21 supports `abi3t` of Python 3.15";
     let options = [
         (
             &["tool", "distutils", "bdist_wheel", "py-limited-api"][..],
@@ -163,7 +163,7 @@ fn in_cmake(file: &BuildFile<'_>) -> Vec<Finding> {
             manual(
                 file,
                 word.range,
-                "leave it out where the interpreter says \
+                "leave it out if the interpreter reports \
                  `sysconfig.get_config_var(\"Py_GIL_DISABLED\")`",
             )
         })
@@ -175,6 +175,6 @@ fn in_broken(file: &BuildFile<'_>, reason: &str) -> Option<Finding> {
     let at = text.to_ascii_lowercase().find("py_limited_api")?;
     // Replacement characters may have moved it.
     let at = at.min(file.source.bytes().len());
-    let advice = format!("this was found as a word only, because {reason}: look at it");
+    let advice = format!("only the name was found here, because {reason}: check it by hand");
     Some(manual(file, at..at, &advice))
 }

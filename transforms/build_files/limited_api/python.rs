@@ -15,15 +15,15 @@ pub(super) fn finding_of(file: &BuildFile<'_>, python: &Python) -> Option<Findin
     let first = sites.first()?;
     let outcome = match rewrite(python, bytes, &sites) {
         Ok(changes) => {
-            let mut fix = Fix::safe("ask for the limited API only on builds with the GIL");
+            let mut fix = Fix::safe("request the limited API only on builds with the GIL");
             for (range, text) in changes {
                 fix.replace(file.id, file.span(range), text);
             }
             Outcome::Fix(fix)
         }
         Err(reason) => Outcome::Manual(format!(
-            "{reason}; ask for it only where `sysconfig.get_config_var(\"Py_GIL_DISABLED\")` is \
-             not true"
+            "{reason}; request it only if `sysconfig.get_config_var(\"Py_GIL_DISABLED\")` is not \
+             true"
         )),
     };
     let rule = &UNCONDITIONAL_LIMITED_API;

@@ -284,9 +284,9 @@ fn config_var(
     }
     let mut nodes = python.nodes();
     if nodes.any(|node| node.kind() == "identifier" && text(node, bytes) == "sysconfig") {
-        return Err("`sysconfig` is something of its own in this file".to_owned());
+        return Err("`sysconfig` has another meaning in this file".to_owned());
     }
-    let import = new_import(&imports, bytes).ok_or("the file has no import at its top")?;
+    let import = new_import(&imports, bytes).ok_or("the file has no import at the top")?;
     Ok(("sysconfig.get_config_var", Some(import)))
 }
 

@@ -31,12 +31,12 @@ pub(super) fn assume_values(
             let line = uses.line_of(scope, set, Way::Behind);
             fix.assume(match is_only_lent(scope, local) {
                 true => format!(
-                    "`{name}` is not released after the section{line}: only `PyDict_Next` gives it \
-                     a value, which it lends"
+                    "`{name}` is not released after the section{line}: it only holds what it \
+                     borrows from `PyDict_Next`"
                 ),
                 false => format!(
-                    "`{name}` is a reference of the function's own where it is released after the \
-                     section{line}, and not what `PyDict_Next` lent"
+                    "`{name}` holds a reference that the function owns, not one borrowed from \
+                     `PyDict_Next`, where it is released after the section{line}"
                 ),
             });
         }
@@ -48,7 +48,7 @@ pub(super) fn assume_values(
         }
         if unheld & set != 0 {
             fix.assume(format!(
-                "something keeps `{name}` alive inside the loop while calls there run Python code"
+                "another reference keeps `{name}` alive in the loop while calls run Python code"
             ));
         }
     }
@@ -58,18 +58,22 @@ pub(super) fn assume_values(
 fn outlives(name: &str, way: Way, line: &str) -> String {
     match way {
         Way::Behind => {
-            format!("something keeps `{name}` alive where it is used after the section{line}")
+            format!(
+                "another reference keeps `{name}` alive where it is used after the section{line}"
+            )
         }
         Way::Later => {
-            format!("something keeps `{name}` alive inside the loop for a later turn{line}")
+            format!(
+                "another reference keeps `{name}` alive in the loop for a later iteration{line}"
+            )
         }
         Way::Stored => format!(
-            "something keeps `{name}` alive as long as others use what is stored inside the \
-             loop{line}"
+            "another reference keeps `{name}` alive as long as other code uses what the loop \
+             stores{line}"
         ),
         Way::Given => format!(
-            "`{name}` is a reference of the function's own where it is given away inside the \
-             loop{line}, and not what `PyDict_Next` lent"
+            "`{name}` holds a reference that the function owns, not one borrowed from \
+             `PyDict_Next`, where the loop gives it away{line}"
         ),
     }
 }
@@ -78,7 +82,8 @@ fn outlives(name: &str, way: Way, line: &str) -> String {
 pub(super) fn assume_no_jump(scope: &Scope<'_>, site: &Site, fix: &mut Fix) {
     if let Some(name) = jumped_back(scope.tree(), &scope.cfg, site.call) {
         fix.assume(format!(
-            "nothing in the loop jumps back to `{name}`: what is ended or released behind it would not be"
+            "nothing in the loop jumps back to `{name}`: the section would stay open, and \
+             references would not be released"
         ));
     }
 }
@@ -120,7 +125,7 @@ pub(super) fn assume_second(
     }
     if needs_reference(scope, inner) {
         fix.assume(format!(
-            "something keeps `{text}` alive until the section ends"
+            "another reference keeps `{text}` alive until the section ends"
         ));
     }
 }
@@ -129,7 +134,7 @@ pub(super) fn assume_second(
 pub(super) fn assume_operand(scope: &Scope<'_>, site: &Site, operand: &Operand, fix: &mut Fix) {
     if is_let_go(scope, site) {
         fix.assume(format!(
-            "something keeps `{}` alive until the section begins",
+            "another reference keeps `{}` alive until the section begins",
             operand.text()
         ));
     }
@@ -140,7 +145,7 @@ pub(super) fn assume_operand(scope: &Scope<'_>, site: &Site, operand: &Operand, 
             fix.assume(format!("no other code sets `{text}` while the loop runs"))
         }
         Operand::Bound(text) => fix.assume(format!(
-            "`{text}` gives the same dict each time, and it stays alive"
+            "`{text}` returns the same dict each time, and the dict stays alive"
         )),
     }
 }

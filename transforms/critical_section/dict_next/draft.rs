@@ -57,7 +57,7 @@ impl<'a> Draft<'a> {
     pub(super) fn span(&self, stmt: StmtId) -> Result<ByteSpan, String> {
         let span = self.scope.span(stmt);
         span.map(|(_, span)| span)
-            .ok_or_else(|| "a part of the loop is made by a macro".to_owned())
+            .ok_or_else(|| "a part of the loop is in a macro".to_owned())
     }
 
     /// Puts lines around a statement.

@@ -114,7 +114,7 @@ fn assume_globals(scope: &Scope<'_>, stmts: impl Iterator<Item = StmtId>, fix: &
     let names: BTreeSet<String> = names.collect();
     for name in names {
         fix.assume(format!(
-            "no code that releases run sets `{name}` before it is read behind them"
+            "no code that the releases run sets `{name}` before it is read after them"
         ));
     }
 }
@@ -149,7 +149,7 @@ fn assume_errno(scope: &Scope<'_>, points: impl Iterator<Item = Point>, fix: &mu
     let mut points = points.filter(|point| scope.cfg.is_reachable(point.block));
     if points.any(|point| errno.is_wanted(point)) {
         fix.assume(
-            "releases in front of where `errno` is read do not run code that changes it".to_owned(),
+            "the releases before `errno` is read do not run code that changes it".to_owned(),
         );
     }
 }

@@ -104,14 +104,14 @@ fn jump_into(scope: &Scope<'_>, site: &Site, labels: &BTreeSet<Box<str>>) -> Res
         match &stmt.kind {
             StmtKind::Goto(label) if labels.contains(label) => {
                 return Err(format!(
-                    "`goto {label}` jumps into the loop, and nothing may jump into a critical \
+                    "`goto {label}` jumps into the loop, but nothing may jump into a critical \
                      section: move the label out of the loop first"
                 ));
             }
             StmtKind::ComputedGoto(_) if !labels.is_empty() => {
                 return Err(
-                    "a computed `goto` may jump into the loop, and nothing may jump into \
-                     a critical section"
+                    "a computed `goto` may jump into the loop, but nothing may jump into a \
+                     critical section: replace the `goto`"
                         .into(),
                 );
             }
@@ -139,8 +139,9 @@ fn left_unseen(scope: &Scope<'_>, site: &Site) -> Result<(), String> {
 }
 
 /// What the advice says where a macro leaves the loop.
-const LEFT_BY_MACRO: &str = " leaves the loop, which would leave the critical section open: move the loop into a function of \
-     its own and call that between begin and end, or iterate over `PyDict_Copy`";
+const LEFT_BY_MACRO: &str = " leaves the loop, which would leave the critical section open: move \
+                             the loop into a separate function and call that in the section, or \
+                             iterate over `PyDict_Copy`";
 
 /// Whether a loop has no section because a macro leaves it.
 pub(crate) fn is_left_by_macro(advice: &str) -> bool {
@@ -289,8 +290,8 @@ impl Collector<'_, '_> {
             }
             StmtKind::Case { .. } | StmtKind::Default { .. } if !self.is_in_switch() => {
                 self.obstacle = Some(
-                    "a `case` label leads into the loop, and nothing may jump into a critical \
-                     section",
+                    "a `case` label leads into the loop, but nothing may jump into a critical \
+                     section: move the label out of the loop",
                 );
             }
             StmtKind::Label { name, .. } => {

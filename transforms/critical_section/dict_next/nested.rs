@@ -49,8 +49,8 @@ impl Sites<'_> {
             return outcome.clone();
         }
         Outcome::Manual(
-            "a section of its own would suspend the one around it at each turn of the outer \
-             loop: iterate over a copy (`PyDict_Copy`)"
+            "a separate section would suspend the outer one in each iteration of the outer loop: \
+             iterate over a copy (`PyDict_Copy`)"
                 .into(),
         )
     }
@@ -68,7 +68,8 @@ impl Sites<'_> {
             && !is_safe
         {
             fix.assume(format!(
-                "`{dict}` is alive while the section waits for its lock: the loop around it lends it"
+                "`{dict}` stays alive while the section waits for its lock: it is borrowed from \
+                 the outer loop"
             ));
         }
     }

@@ -55,11 +55,9 @@ fn runs_python(scope: &Scope<'_>, site: &Site) -> Option<Note> {
     let (file, span) = scope.cx.span(scope.item, call)?;
     let text = match callee {
         Callee::Named(name) => {
-            format!("`{name}` can run Python code, which may change it as well")
+            format!("`{name}` can run Python code, which may also change it")
         }
-        Callee::Indirect(_) => {
-            "what is called here can run Python code, which may change it as well".to_owned()
-        }
+        Callee::Indirect(_) => "this call can run Python code, which may also change it".to_owned(),
     };
     Some(Note { file, span, text })
 }

@@ -73,8 +73,8 @@ impl Plan {
         let mut plan = Self::default();
         if needs_result {
             let result = result_of(scope).ok_or(
-                "the loop returns a value of a type that no new variable can be declared with: \
-                 move the loop into a function of its own",
+                "the loop returns a value whose type cannot be used for a new variable: move the \
+                 loop into a separate function",
             )?;
             plan.result = Some(result);
         }
@@ -122,7 +122,7 @@ impl Plan {
     fn add(&mut self, scope: &Scope<'_>, site: &Site, exit: &Exit) -> Result<(), String> {
         let text = scope
             .stmt_text(exit.stmt)
-            .ok_or("an exit of the loop is made by a macro")?;
+            .ok_or("an exit of the loop is in a macro")?;
         let has_value = self.result.is_some()
             && matches!(exit.kind, ExitKind::Return(Some(_)))
             && !is_return_macro(&text);
@@ -332,14 +332,14 @@ fn releases_in_order(scope: &Scope<'_>, site: &Site, plan: &Plan) -> Result<(), 
             .find(|departure| departure.moved.contains(&id));
         if departure.is_none() && keeps_dict(scope, site, object) {
             return Err(
-                "the dict is released in the loop, but a critical section needs it until \
-                 its end: release it behind the loop"
+                "the dict is released in the loop, but a critical section needs it until its end: \
+                 release it after the loop"
                     .into(),
             );
         }
         if departure.is_some() && !is_simple(scope, site, scope.uncast(object)) {
             return Err(
-                "what is released after the dict exists in the loop only: release it \
+                "a variable that is released after the dict exists only in the loop: release it \
                  first"
                     .into(),
             );

@@ -14,10 +14,10 @@ use super::values::{self, KEY, VALUE};
 /// far as is known.
 pub(super) fn is_private(scope: &Scope<'_>, call: ExprId) -> Option<String> {
     if only_traverses(scope) {
-        return Some("the garbage collector stops all other threads while it traverses".into());
+        return Some("the garbage collector stops all other threads during a traversal".into());
     }
     if argument(scope, call, 0).is_some_and(|dict| is_copy_or_no_dict(scope, dict)) {
-        return Some("it is a copy, or no dict".into());
+        return Some("it is a copy, or not a dict".into());
     }
     proof(scope, call, false)
 }
@@ -124,8 +124,8 @@ fn lends_too_long(scope: &Scope<'_>, call: ExprId) -> Option<String> {
     }
     let Ok(site) = Site::read(scope, call) else {
         return Some(
-            "the critical section around it may be suspended by calls that run Python code or wait \
-             for a lock: hold key and value by `Py_NewRef` as long as they are used"
+            "calls that run Python code or wait for a lock may suspend the critical section \
+             around it: hold key and value with `Py_NewRef` while they are used"
                 .into(),
         );
     };
@@ -136,9 +136,9 @@ fn lends_too_long(scope: &Scope<'_>, call: ExprId) -> Option<String> {
     let names: Vec<String> = names.map(|it| format!("`{}`", scope.name(it))).collect();
     (!names.is_empty()).then(|| {
         format!(
-            "calls in the critical section around it that run Python code or wait for a lock suspend \
+            "calls that run Python code or wait for a lock suspend the critical section around \
              it, and then nothing keeps {} alive: take references at the top of the loop, and \
-             release them on each way out of its body",
+             release them wherever its body is left",
             names.join(" and ")
         )
     })
@@ -201,7 +201,7 @@ fn held_by_callers(scope: &Scope<'_>, dict: ExprId) -> Option<String> {
         && calls.iter().all(holds);
     is_held.then(|| {
         format!(
-            "each caller holds `{}` in a critical section",
+            "each caller locks `{}` in a critical section",
             scope.name(local)
         )
     })
@@ -224,14 +224,14 @@ fn section_around(scope: &Scope<'_>, call: ExprId, dict: ExprId) -> Option<Resul
             other = true;
             if locked.iter().any(|&object| names(scope, object, dict)) {
                 let dict = scope.text(dict).unwrap_or_else(|| "the dict".to_owned());
-                return Some(Ok(format!("the critical section around it holds `{dict}`")));
+                return Some(Ok(format!("the critical section around it locks `{dict}`")));
             }
         }
     }
     other.then(|| {
         Err(
-            "the critical section around it is on another object, and one inside of it would \
-             suspend that: lock both with `Py_BEGIN_CRITICAL_SECTION2`"
+            "the critical section around it locks another object, and an inner section would \
+             suspend it: lock both with `Py_BEGIN_CRITICAL_SECTION2`"
                 .into(),
         )
     })

@@ -90,7 +90,7 @@ impl Section<'_> {
         let (file, region) = self
             .site
             .span(self.scope)
-            .ok_or("the loop is made by a macro: put the critical section into the `#define`")?;
+            .ok_or("the loop is in a macro: put the critical section into the `#define`")?;
         let bytes = self.scope.cx.file(file).bytes();
         let tokens = &self.scope.cx.program.index[file.index()].tokens;
         if !is_whole_in_every_branch(bytes, tokens, region) {
@@ -106,8 +106,8 @@ impl Section<'_> {
             .collect();
         if let Some(word) = gil_word(bytes, tokens, region, &moved) {
             return Err(format!(
-                "`{}` in the loop may detach the thread, and no critical section may end without \
-                 a thread state: iterate over a copy (`PyDict_Copy`)",
+                "`{}` in the loop may detach the thread, but a critical section must not end \
+                 without a thread state: iterate over a copy (`PyDict_Copy`)",
                 String::from_utf8_lossy(word)
             ));
         }
@@ -137,12 +137,12 @@ impl Section<'_> {
     fn title(&self) -> String {
         match self.second {
             Some(second) => format!(
-                "hold `{}` and `{}` in a critical section while they are iterated over",
+                "iterate over `{}` and `{}` in a critical section",
                 self.operand.text(),
                 second.text()
             ),
             None => format!(
-                "hold `{}` in a critical section while it is iterated over",
+                "iterate over `{}` in a critical section",
                 self.operand.text()
             ),
         }

@@ -71,8 +71,8 @@ impl Site {
             _ => return Err("the call does not have the arguments of `PyDict_Next`".into()),
         };
         let position = scope.address(args[1]).ok_or(
-            "the position is kept outside of this function: put a critical section around the \
-             call and take `Py_NewRef` of key and value before it ends",
+            "the position is stored outside this function: put a critical section around the \
+             call, and take `Py_NewRef` of key and value before the section ends",
         )?;
         let iteration = scope
             .stmt_of(call)
@@ -92,8 +92,8 @@ impl Site {
         }
         if site.kind == Kind::If && is_stepped_by_outer_loop(scope, &site, position) {
             return Err(
-                "the loop around this call is the iteration, but not its condition: \
-                 write it as `while (PyDict_Next(…))`, or put all of it into a critical section"
+                "the loop around this call iterates, but the call is not its condition: write it \
+                 as `while (PyDict_Next(…))`, or put the whole loop into a critical section"
                     .into(),
             );
         }
@@ -194,8 +194,8 @@ fn out_local(scope: &Scope<'_>, arg: ExprId) -> Result<Option<LocalId>, String> 
         Some(local) => Ok(Some(local)),
         None if is_null => Ok(None),
         None => Err(
-            "key or value are stored outside of this function: put a critical section \
-             around the call and take `Py_NewRef` of both before it ends"
+            "key or value are stored outside this function: put a critical section around the \
+             call, and take `Py_NewRef` of both before the section ends"
                 .into(),
         ),
     }

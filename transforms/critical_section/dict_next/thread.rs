@@ -147,8 +147,8 @@ pub(super) fn stays_attached(
     let ends: Vec<Point> = ends.into_iter().flatten().collect();
     match culprit(scope, region, &later, &computed, &ends) {
         Some(word) => Err(format!(
-            "`{word}` in the loop may detach the thread, and no critical section may end without \
-             a thread state: iterate over a copy (`PyDict_Copy`)"
+            "`{word}` in the loop may detach the thread, but a critical section must not end \
+             without a thread state: iterate over a copy (`PyDict_Copy`)"
         )),
         None => Ok(()),
     }
@@ -173,7 +173,9 @@ fn culprit(
             callee: Callee::Named(name),
             ..
         } => calls.gives_up(name).then(|| name.to_string()),
-        InstrKind::Call { .. } => calls.indirect.then(|| String::from("a call by a pointer")),
+        InstrKind::Call { .. } => calls
+            .indirect
+            .then(|| String::from("a call through a pointer")),
         _ => None,
     };
     let own = scope.steps_in(region);

@@ -26,7 +26,8 @@ pub(super) fn unite(found: Vec<Finding>, found_with_gil: Vec<Finding>) -> Vec<Fi
             Some(known) => join(known, finding),
             None => {
                 finding.notes.clear();
-                finding.outcome = Outcome::Safe("where it is compiled there is a GIL".into());
+                finding.outcome =
+                    Outcome::Safe("it is compiled only for builds with the GIL".into());
                 by_place.insert((finding.file, finding.span), finding);
             }
         }

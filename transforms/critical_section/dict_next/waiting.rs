@@ -34,7 +34,7 @@ pub(super) fn waits(scope: &Scope<'_>, site: &Site) -> Option<String> {
     let (_, name) = calls
         .find(|&(call, name)| reached(scope, call, name).any(|call| locks_object(scope, call)))?;
     Some(name.map_or_else(
-        || String::from("a call by a pointer"),
+        || String::from("a call through a pointer"),
         |name| format!("`{name}`"),
     ))
 }
@@ -43,13 +43,14 @@ pub(super) fn waits(scope: &Scope<'_>, site: &Site) -> Option<String> {
 pub(super) fn goes_on(scope: &Scope<'_>, site: &Site) -> Result<(), String> {
     if let Some(name) = jumps(scope, site) {
         return Err(format!(
-            "`{name}` in the loop may jump out of it by `longjmp`, which leaves the section open"
+            "`{name}` in the loop may jump out of it with `longjmp`, which leaves the section \
+             open: iterate over a copy (`PyDict_Copy`)"
         ));
     }
     match stops(scope, site) {
         Some(name) => Err(format!(
-            "`{name}` in the loop may wait for a thread that waits for the dict, which the section \
-             holds meanwhile: iterate over a copy (`PyDict_Copy`)"
+            "`{name}` in the loop may wait for a thread that waits for the dict, which the \
+             section locks (deadlock): iterate over a copy (`PyDict_Copy`)"
         )),
         None => Ok(()),
     }

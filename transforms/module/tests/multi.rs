@@ -271,18 +271,18 @@ fn declared_modules_are_left_alone() {
         let slots = format!("static PyModuleDef_Slot slots[] = {{\n{entry}\n{{0, NULL}}\n}};");
         assert_eq!(
             array(&slots),
-            "UG201 safe: it says `Py_MOD_GIL_USED`, which is for its maintainers to take back\n"
+            "UG201 safe: it says `Py_MOD_GIL_USED`: only its maintainers can change that\n"
         );
     }
 }
 
 #[test]
 fn what_cannot_be_edited_has_a_reason() {
-    insta::assert_snapshot!(array("static PyModuleDef_Slot slots[2] = {\n    {Py_mod_exec, m_exec},\n    {0, NULL}\n};"), @"UG201 manual: `slots` has a written length, with no room for a slot");
-    insta::assert_snapshot!(array("static PyModuleDef_Slot slots[] = {\n    [0] = {Py_mod_exec, m_exec},\n    [1] = {0, NULL}\n};"), @"UG201 manual: entries of `slots` have numbers: give the slot a number of its own in front of the last");
-    insta::assert_snapshot!(array("static PyModuleDef_Slot slots[] = {Py_mod_exec, m_exec, 0, NULL};"), @"UG201 manual: `slots` does not end in an entry `{0, NULL}`");
-    insta::assert_snapshot!(array("extern PyModuleDef_Slot slots[];"), @"UG201 manual: the slot array is not found with its initialiser in this package");
-    insta::assert_snapshot!(array("#define ARRAY(name) static PyModuleDef_Slot name[] = {{0, NULL}};\nARRAY(slots)"), @"UG201 manual: the entries of `slots` come out of a macro");
+    insta::assert_snapshot!(array("static PyModuleDef_Slot slots[2] = {\n    {Py_mod_exec, m_exec},\n    {0, NULL}\n};"), @"UG201 manual: `slots` has an explicit length and no room for another slot: add a `Py_mod_gil` slot by hand");
+    insta::assert_snapshot!(array("static PyModuleDef_Slot slots[] = {\n    [0] = {Py_mod_exec, m_exec},\n    [1] = {0, NULL}\n};"), @"UG201 manual: entries of `slots` have numbers, so the slot needs its own before the last entry: add a `Py_mod_gil` slot by hand");
+    insta::assert_snapshot!(array("static PyModuleDef_Slot slots[] = {Py_mod_exec, m_exec, 0, NULL};"), @"UG201 manual: `slots` does not end with an entry `{0, NULL}`: add a `Py_mod_gil` slot by hand");
+    insta::assert_snapshot!(array("extern PyModuleDef_Slot slots[];"), @"UG201 manual: the slot array and its initialiser were not found in this package: add a `Py_mod_gil` slot by hand");
+    insta::assert_snapshot!(array("#define ARRAY(name) static PyModuleDef_Slot name[] = {{0, NULL}};\nARRAY(slots)"), @"UG201 manual: a macro makes the entries of `slots`: add a `Py_mod_gil` slot by hand");
 }
 
 #[test]

@@ -271,7 +271,7 @@ fn macros_that_make_the_function_or_the_module() {
          return module;
      }
     ");
-    insta::assert_snapshot!(fixed("#define MAKE(d) return PyModule_Create(&d)\nPyMODINIT_FUNC PyInit_m(void)\n{\n    MAKE(def);\n}\n"), @"UG202 manual: a macro makes and returns the module");
+    insta::assert_snapshot!(fixed("#define MAKE(d) return PyModule_Create(&d)\nPyMODINIT_FUNC PyInit_m(void)\n{\n    MAKE(def);\n}\n"), @"UG202 manual: a macro makes and returns the module: call `PyUnstable_Module_SetGIL` by hand, after the module is created");
 }
 
 #[test]
@@ -349,15 +349,15 @@ fn declared_modules_are_left_alone() {
         ),
         ""
     );
-    insta::assert_snapshot!(body("    PyObject *m = PyModule_Create(&def);\n    PyUnstable_Module_SetGIL(m, Py_MOD_GIL_USED);\n    return m;\n"), @"UG202 safe: it says `Py_MOD_GIL_USED`, which is for its maintainers to take back");
+    insta::assert_snapshot!(body("    PyObject *m = PyModule_Create(&def);\n    PyUnstable_Module_SetGIL(m, Py_MOD_GIL_USED);\n    return m;\n"), @"UG202 safe: it says `Py_MOD_GIL_USED`: only its maintainers can change that");
 }
 
 #[test]
 fn what_cannot_be_edited_has_a_reason() {
-    insta::assert_snapshot!(body("    if (again) return PyModule_Create(&def);\n    return NULL;\n"), @"UG202 manual: the `return` is not a statement of a block");
-    insta::assert_snapshot!(body("    return finish(PyModule_Create(&def));\n"), @"UG202 manual: the call stands in a larger expression");
-    insta::assert_snapshot!(body("    return PyState_FindModule(&def);\n"), @"UG202 manual: its module comes from `PyState_FindModule`, not from `PyModule_Create`");
-    insta::assert_snapshot!(body("    return elsewhere();\n"), @"UG202 manual: no call of `PyModule_Create` or `PyModuleDef_Init` is seen in it");
-    insta::assert_snapshot!(body("    modules[n++] = PyModule_Create(&def);\n    return modules[0];\n"), @"UG202 manual: the result of the call is not stored in a variable");
-    insta::assert_snapshot!(body("    if ((m = PyModule_Create(&def)) == NULL) log(); else add(m);\n    return m;\n"), @"UG202 manual: the condition around the call is not a plain test for `NULL`");
+    insta::assert_snapshot!(body("    if (again) return PyModule_Create(&def);\n    return NULL;\n"), @"UG202 manual: the `return` is not a statement of a block: call `PyUnstable_Module_SetGIL` by hand, after the module is created");
+    insta::assert_snapshot!(body("    return finish(PyModule_Create(&def));\n"), @"UG202 manual: the call is part of a larger expression: call `PyUnstable_Module_SetGIL` by hand, after the module is created");
+    insta::assert_snapshot!(body("    return PyState_FindModule(&def);\n"), @"UG202 manual: its module comes from `PyState_FindModule`, not from `PyModule_Create`: call `PyUnstable_Module_SetGIL` by hand, after the module is created");
+    insta::assert_snapshot!(body("    return elsewhere();\n"), @"UG202 manual: it has no visible call of `PyModule_Create` or `PyModuleDef_Init`: call `PyUnstable_Module_SetGIL` by hand, after the module is created");
+    insta::assert_snapshot!(body("    modules[n++] = PyModule_Create(&def);\n    return modules[0];\n"), @"UG202 manual: the result of the call is not stored in a variable: call `PyUnstable_Module_SetGIL` by hand, after the module is created");
+    insta::assert_snapshot!(body("    if ((m = PyModule_Create(&def)) == NULL) log(); else add(m);\n    return m;\n"), @"UG202 manual: the condition around the call is not a plain test for `NULL`: call `PyUnstable_Module_SetGIL` by hand, after the module is created");
 }

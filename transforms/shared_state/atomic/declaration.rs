@@ -36,7 +36,7 @@ impl<'v> Declaration<'v> {
             return Err("other files may use it");
         }
         if source.path().extension().is_none_or(|it| it != "c") {
-            return Err("it stands in a header");
+            return Err("it is in a header");
         }
         if !has_python(cx, file) {
             return Err("its file does not include `Python.h`");
@@ -56,7 +56,7 @@ impl<'v> Declaration<'v> {
             .filter(|it| it.span.start() >= span.1.start() && it.span.end() <= first.start())
             .collect();
         let words = type_words(cx, file, &head, variable)
-            .ok_or("its declaration says more than `static` and a type")?;
+            .ok_or("its declaration has more than `static` and a type")?;
         Ok(Self {
             variables,
             file,
@@ -94,10 +94,10 @@ fn check(cx: &PackageCx<'_>, variable: &Variable) -> Result<(), &'static str> {
         return Err("other files may use it");
     }
     if variable.ty.is_volatile {
-        return Err("it is `volatile`, maybe for a signal");
+        return Err("it is `volatile`, perhaps for a signal handler");
     }
     if !types.fits_word(&variable.ty) || types.is_ambiguous(&variable.ty) {
-        return Err("not every processor sets a value of its type at once");
+        return Err("not every processor stores a value of its type in one step");
     }
     if cx.file(file).slice(name) != variable.name.as_bytes() || cx.is_macro(&variable.name) {
         return Err("a macro makes its declaration");

@@ -33,7 +33,7 @@ use touches::Touches;
 use uses::{How, Mentions, Use, Uses};
 
 /// It is counted, and a call that counts asks for the number as well.
-const COUNTED: &str = "it is counted and asked for in one call";
+const COUNTED: &str = "one call both counts it and reads it";
 
 /// What its setters set has to fit together.
 const TOGETHER: &str = "it is set together with others";
@@ -113,7 +113,8 @@ impl<'c, 'a> Atomics<'c, 'a> {
         let is_new = |other: &&&Variable| asked.iter().all(|it| it.place != other.place);
         for other in beside.iter().filter(is_new) {
             fix.assume(format!(
-                "nobody who finds a new `{}` and an old `{}`, or the other way round, goes wrong",
+                "no code goes wrong if it reads the new `{}` and the old `{}`, or the old one and \
+                 the new one",
                 variable.name, other.name
             ));
         }
@@ -137,7 +138,7 @@ impl<'c, 'a> Atomics<'c, 'a> {
         for (it, number) in uses.all.iter().filter_map(|it| Some((it, it.how.step()?))) {
             let types = self.cx.types();
             if !types.adds_at_once(&variable.ty) {
-                return Err("not every compiler adds to a number of its type at once");
+                return Err("not every compiler can add to a value of its type atomically");
             }
             let (file, span) = self
                 .cx
@@ -231,26 +232,26 @@ impl<'c, 'a> Atomics<'c, 'a> {
                 return Err(COUNTED);
             }
             if twice.len() > NAMED {
-                return Err("many functions ask for it more than once");
+                return Err("many functions read it more than once");
             }
             fix.assume(format!(
-                "nothing goes wrong in {} if another thread sets `{name}` between two uses there",
+                "it is harmless if another thread sets `{name}` between two uses in {}",
                 listed(twice.iter())
             ));
         }
         let pointed = touches.called_by_pointer();
         if !pointed.is_empty() {
             fix.assume(format!(
-                "whoever calls {} by a pointer does so outside of signal handlers, and needs no two \
-                 calls to find the same `{name}`",
+                "no caller that calls {} through a pointer is a signal handler, or relies on two \
+                 calls to read the same `{name}`",
                 listed(pointed.iter())
             ));
         }
         let others = touches.called_elsewhere();
         if !others.is_empty() {
             fix.assume(format!(
-                "no code but what was looked at calls {}, or it needs no two calls to find the same \
-                 `{name}`",
+                "no code outside the analysed files calls {} and relies on two calls to read the \
+                 same `{name}`",
                 listed(others.iter())
             ));
         }
@@ -261,7 +262,8 @@ impl<'c, 'a> Atomics<'c, 'a> {
             .collect();
         if !beside.is_empty() {
             fix.assume(format!(
-                "nobody who finds the new `{name}` relies on what is done beside setting it: {}",
+                "no code that reads the new `{name}` relies on what is done together with setting \
+                 it: {}",
                 beside.join(", ")
             ));
         }
@@ -286,7 +288,7 @@ impl<'c, 'a> Atomics<'c, 'a> {
                     continue;
                 };
                 if args.contains(&it.name) && !is_function(name) {
-                    fix.assume(format!("`{name}` is no macro that sets its argument"));
+                    fix.assume(format!("`{name}` is not a macro that sets its argument"));
                 }
             }
         }

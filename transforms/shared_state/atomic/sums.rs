@@ -12,7 +12,7 @@ use crate::rule::PackageCx;
 pub(super) const TESTED: &str = "it is tested and then changed";
 
 /// What another thread sets meanwhile is lost.
-pub(super) const COMPUTED: &str = "it is set to what is computed from it";
+pub(super) const COMPUTED: &str = "it is set to a value that is computed from it";
 
 /// Whether no function needs the variable to stay as it is from a use to the next.
 pub(super) fn check(cx: &PackageCx<'_>, uses: &Uses) -> Result<(), &'static str> {

@@ -87,7 +87,7 @@ impl Uses {
         variable: &Variable,
     ) -> Result<Self, &'static str> {
         if cx.program.unread.names_static(&variable.name) {
-            return Err("text that is not read may use it");
+            return Err("code that was not read may use it");
         }
         let scope = Scope::new(cx, variable);
         let mut seen = BTreeSet::from([variable.place]);
@@ -106,7 +106,7 @@ impl Uses {
                 Some(Body::Declaration(declaration)) => {
                     let tree = &declaration.tree;
                     if tree.expr_ids().any(|expr| scope.is_it(item, tree, expr)) {
-                        return Err("the value of another variable is made of it");
+                        return Err("the value of another variable is computed from it");
                     }
                 }
                 None => {}
@@ -238,15 +238,15 @@ impl<'v> Scope<'v> {
                 op: UnaryOp::AddressOf,
                 ..
             } => return Err("its address is taken"),
-            ExprKind::SizeOfExpr(_) => return Err("`sizeof` asks for its type"),
+            ExprKind::SizeOfExpr(_) => return Err("`sizeof` is applied to it"),
             _ if is_index(tree, parents, name) => {
-                return Err("it says which entry of other data is used");
+                return Err("it is used as an index");
             }
             _ => return Ok((name, How::Read)),
         };
         match is_dropped(tree, parents, around) {
             true => Ok((around, how)),
-            false => Err("the value that is set is used at once"),
+            false => Err("the result of the assignment is used"),
         }
     }
 
@@ -270,7 +270,7 @@ impl<'v> Scope<'v> {
             Some(BinaryOp::Plus) if (is_integer || is_whole()) && !tree.is_comma(rhs) => {
                 Ok(How::Step(Number::Of(rhs)))
             }
-            Some(_) => Err("it is changed by more than adding a whole number"),
+            Some(_) => Err("it is changed in another way than by adding a whole number"),
         }
     }
 
@@ -295,7 +295,7 @@ impl<'v> Scope<'v> {
                 return Err("a macro makes its name");
             }
             if has_gap && token.expansion.is_some() && !token.from_argument {
-                return Err("not all of the text that has its name is understood");
+                return Err("some code that contains its name could not be analysed");
             }
         }
         Ok(())
@@ -337,7 +337,7 @@ impl<'v> Scope<'v> {
                 && !seen.contains(&(file, token.span))
                 && !is_field()
             {
-                return Err("not all of the text that has its name is understood");
+                return Err("some code that contains its name could not be analysed");
             }
         }
         Ok(())
@@ -389,7 +389,7 @@ pub(super) fn number_text(
             // `-1u` is a large number.
             match text.bytes().all(|it| it.is_ascii_digit()) {
                 true => Ok(format!("-{text}")),
-                false => Err("what is taken away need not be signed"),
+                false => Err("what is subtracted may be unsigned"),
             }
         }
     }

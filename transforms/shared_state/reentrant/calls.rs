@@ -38,13 +38,13 @@ impl<'a> Calls<'a> {
         let by_macro = "a macro makes a part of the call";
         // `struct tm *my_gmtime_r(…) { struct tm *tm = gmtime(…); … }`
         if self.function.name.contains(sibling.name) || cx.is_macro(sibling.name) {
-            return Err(format!("the package has a `{}` of its own", sibling.name));
+            return Err(format!("the package has its own `{}`", sibling.name));
         }
         let variable = self
             .free_name(sibling)
-            .ok_or("no name is free for a variable")?;
+            .ok_or("there is no unused name for a variable")?;
         let mut fix = Fix::safe(format!(
-            "call `{}` in place of `{}`",
+            "call `{}` instead of `{}`",
             sibling.name, self.name
         ));
         let (file, declaration) = self.declaration(sibling, &variable)?;
@@ -101,7 +101,7 @@ impl<'a> Calls<'a> {
         let above = ByteSpan::new(body.start().0, span.end().0);
         let tokens = cx.program.index[file.index()].tokens();
         if open_branches(cx.file(file).bytes(), tokens, above) != Some(0) {
-            return Err("the declarations at the top stand in an `#if`".into());
+            return Err("the declarations at the top are in an `#if`".into());
         }
         let line = format!(
             "{};",

@@ -48,7 +48,7 @@ impl Calls<'_> {
         let mut called = self.function.tree.calls().map(|(_, name)| name);
         let other = called.find(|name| *name != self.name && writers.contains(name))?;
         Some(format!(
-            "what `{}` gave is not meant to change with the call of `{other}`, which wrote to the \
+            "no code relies on `{other}` overwriting the result of `{}`: before, both used the \
              same memory",
             self.name
         ))

@@ -24,17 +24,12 @@ use calls::Calls;
 
 declare_rule! {
     /// ## What it does
-    /// Finds calls of functions of the C library that keep state of their own from one call to the
-    /// next, or give a pointer to it: `strtok`, `localtime`, `getpwnam`, `rand`, `setlocale`, …
-    ///
-    /// Some calls are not reported: those in code that only runs while the module is initialised or
-    /// destroyed, with a lock held around them, or only in builds with the GIL; and those that only
-    /// Windows compiles, where each thread has that state for itself. `readdir` is not reported:
-    /// threads that read different streams do not meet.
+    /// Finds calls of C library functions that keep static state between calls, or return a pointer to it:
+    /// `strtok`, `localtime`, `getpwnam`, `rand`, `setlocale`, …
     ///
     /// ## Why
-    /// Without the GIL two threads call such a function at the same time. One reads the result of
-    /// the other, or half of each, or goes on in the text of the other.
+    /// Without the GIL, two threads may call such a function at the same time. One of them then reads the
+    /// result of the other, or a mixture of both.
     ///
     /// ## Example
     /// ```c
@@ -48,32 +43,28 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// There are fixes for `strtok`, `gmtime` and `localtime`; for all others the finding says what
-    /// to call.
+    /// There are fixes for `strtok`, `gmtime` and `localtime`. For all others, the finding names the function
+    /// to call instead.
     ///
-    /// Safe where nothing but the static state changes, and the new function is there:
-    /// - of `strtok`: each sequence begins and ends in one function, with an argument that is not
-    ///   `NULL`, in all functions of the package, and none is called in between that calls it too;
-    /// - of `gmtime`: what it gives does not leave the function, but for functions of C that do not
-    ///   keep it, and the function calls nothing that writes to the same memory;
-    /// - the file includes a header in any case that no compiler for Windows has (such as
-    ///   `sys/socket.h` or `pwd.h`), since Windows has `strtok_s`, and `gmtime_s` with other
-    ///   arguments. Other files get the fix for review;
-    /// - the file includes `Python.h` first, with which the headers declare the functions of POSIX,
-    ///   whatever the options of the compiler are.
+    /// Safe if only the static state changes, and the new function is available:
     ///
-    /// The fix of `localtime` always asks for a review: `localtime` looks at `TZ` each time, and any
-    /// Python code may set that. `localtime_r` need not look again until somebody calls `tzset`,
-    /// as `time.tzset()` does.
+    /// - `strtok`: every sequence of calls begins and ends in one function.
+    /// - `gmtime`: its result does not leave the function.
+    /// - The file includes a header that Windows does not have, such as `sys/socket.h`, because Windows has
+    ///   other functions. All other files: review.
+    /// - The file includes `Python.h` first, after which the headers declare POSIX functions.
+    ///
+    /// The fix of `localtime` is always for review: `localtime` reads `TZ` at each call, `localtime_r` perhaps
+    /// only after `tzset`.
     ///
     /// ## When it declines
-    /// - A sequence goes on in another function than it begins in, or it depends on a variable
-    ///   whether a call begins one.
+    /// - A sequence continues in another function, or a variable decides whether a call begins one.
     /// - The result of `gmtime` or `localtime` is returned or stored.
-    /// - A macro makes the call, or the function has other calls in another configuration.
-    /// - The package has a `gmtime_r` of its own, and that makes the call.
+    /// - A macro makes the call, or another configuration has other calls.
+    /// - The call is in a `gmtime_r` of the package.
     ///
     /// ## References
+    /// - [Shared state](../topics/shared-state.md): all conditions
     /// - <https://pubs.opengroup.org/onlinepubs/9699919799/functions/V2_chap02.html#tag_15_09_01>
     /// - <https://learn.microsoft.com/en-us/cpp/c-runtime-library/reference/strtok-s-strtok-s-l-wcstok-s-wcstok-s-l-mbstok-s-mbstok-s-l>
     pub static NON_REENTRANT_CALL {
@@ -166,7 +157,7 @@ fn finding(
     let note = |&(file, span): &(FileId, ByteSpan)| Note {
         file,
         span,
-        text: format!("`{name}` is called here, too"),
+        text: format!("`{name}` is also called here"),
     };
     let outcome = match fix(all, row) {
         Ok(fix) => Outcome::Fix(fix),
@@ -220,7 +211,7 @@ fn fix(all: &[Calls<'_>], row: &KeepsState) -> Result<Fix, String> {
                     }
                 }
             }
-            Some(_) => return Err("the function has other calls in another configuration".into()),
+            Some(_) => return Err("another configuration of the function has other calls".into()),
         }
     }
     found.ok_or_else(String::new)

@@ -28,15 +28,15 @@ impl Calls<'_> {
             let mut called = self.function.tree.calls().map(|(_, name)| name);
             doubts.extend(called.find(|name| callers.contains(name)).map(|helper| {
                 format!(
-                    "`{}` is to go on behind the call of `{helper}`, which calls `{}` as well and \
-                     ended the sequence so far",
+                    "`{}` may continue its sequence after the call of `{helper}`, which calls \
+                     `{}` as well and so ended the sequence before this change",
                     self.function.name, self.name
                 )
             }));
         }
         if self.cx.is_named_unread(self.name) || self.cx.mention(self.name).is_some() {
             doubts.push(format!(
-                "no code that was not understood goes on with a sequence of `{}` that another \
+                "no code that could not be analysed continues a sequence of `{}` that another \
                  function has begun",
                 self.name
             ));
@@ -66,15 +66,15 @@ fn asked_of(function: &Function, calls: &[ExprId]) -> Result<Vec<String>, String
         }
         if is_chosen(function, given) {
             return Err(format!(
-                "in `{}`, it depends on a variable whether a sequence begins",
+                "in `{}`, a variable decides whether a call begins a sequence",
                 function.name
             ));
         }
         begins.push(point);
         if !is_never_null(&graph, function, point, given) {
             doubts.push(format!(
-                "the first argument that `{}` begins with is never `NULL`: it would go on with \
-                 another sequence",
+                "the first argument that begins a sequence of `{}` is never `NULL`: the call \
+                 would continue another sequence",
                 function.name
             ));
         }
@@ -88,7 +88,7 @@ fn asked_of(function: &Function, calls: &[ExprId]) -> Result<Vec<String>, String
         .any(|&point| reaches(&graph, start, point, &begins))
     {
         return Err(format!(
-            "`{}` goes on with a sequence that it has not begun",
+            "`{}` continues a sequence that it has not begun",
             function.name
         ));
     }

@@ -24,13 +24,13 @@ fn said(text: &str) -> String {
         ("by hand: ", "hand"),
         ("safe:", "safe"),
         ("is never `NULL`", "null"),
-        ("is to go on behind", "helper"),
-        ("not understood", "unread"),
+        ("may continue its sequence after", "helper"),
+        ("could not be analysed", "unread"),
         ("on Windows", "windows"),
         ("headers declare", "declared"),
         ("`TZ`", "zone"),
         ("does not keep", "kept"),
-        ("not meant to change", "changed"),
+        ("overwriting the result", "changed"),
     ];
     let all = report(&NON_REENTRANT_CALL, text);
     let word = |line: &str| known.iter().find(|(part, _)| line.trim().contains(part));
@@ -53,8 +53,8 @@ fn a_sequence_gets_its_place() {
     Py_RETURN_NONE;";
     insta::assert_snapshot!(run_triaged(&NON_REENTRANT_CALL, &method(body)), @r#"
     8: `strtok` keeps its place in the text in static memory, which all threads share
-      9: `strtok` is called here, too
-      safe: call `strtok_r` in place of `strtok`
+      9: `strtok` is also called here
+      safe: call `strtok_r` instead of `strtok`
     @@
          char line[80];
          char *word;
@@ -78,12 +78,12 @@ fn a_result_gets_its_struct() {
     return PyLong_FromLong(utc->tm_hour + localtime(&now)->tm_hour);";
     insta::assert_snapshot!(run_triaged(&NON_REENTRANT_CALL, &method(body)), @r#"
     6: `gmtime` keeps its result in static memory, which all threads share
-      review: call `gmtime_r` in place of `gmtime`
-      assumes that what `gmtime` gave is not meant to change with the call of `localtime`, which wrote to the same memory
+      review: call `gmtime_r` instead of `gmtime`
+      assumes that no code relies on `localtime` overwriting the result of `gmtime`: before, both used the same memory
     9: `localtime` keeps its result in static memory, which all threads share
-      review: call `localtime_r` in place of `localtime`
+      review: call `localtime_r` instead of `localtime`
       assumes that `TZ` does not change while the program runs, or `tzset` is called then: `localtime` asks for it each time, `localtime_r` need not, and need not set `tzname` either
-      assumes that what `localtime` gave is not meant to change with the call of `gmtime`, which wrote to the same memory
+      assumes that no code relies on `gmtime` overwriting the result of `localtime`: before, both used the same memory
     @@
      {
          time_t now = time(NULL);

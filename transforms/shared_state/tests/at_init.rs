@@ -57,7 +57,7 @@ fn an_interned_string_is_made_with_its_module() {
     insta::assert_snapshot!(cache(NAME, SINGLE), @r#"
         5: `str_name` is filled on first use: two threads may both fill it
           8: `f` writes it here
-          safe: fill `str_name` while the module is made
+          safe: fill `str_name` during module initialisation
         @@
         +static PyObject *str_name = NULL;
         +
@@ -107,10 +107,10 @@ static PyObject *f(PyObject *self, PyObject *unused)
 ", MULTI), @r#"
         1: `one` is filled on first use: two threads may both fill it
           6: `f` writes it here
-          safe: fill `one` while the module is made
+          safe: fill `one` during module initialisation
         2: `other` is filled on first use: two threads may both fill it
           8: `f` writes it here
-          safe: fill `other` while the module is made
+          safe: fill `other` during module initialisation
         @@
          static PyObject *f(PyObject *self, PyObject *unused)
          {
@@ -159,7 +159,7 @@ fn title_with(from: &str, to: &str) -> String {
 
 #[test]
 fn what_runs_before_the_module_is_made_keeps_its_test() {
-    let moved = "safe: fill `str_name` while the module is made";
+    let moved = "safe: fill `str_name` during module initialisation";
     let guarded = "safe: fill `str_name` under a mutex";
     assert_eq!(title_with("/* Attributes. */", ""), moved);
     for (from, to) in [

@@ -15,7 +15,8 @@ fn said(text: &str) -> Vec<String> {
         starts.any(|start| line.starts_with(start))
     };
     let outcomes = outcomes.filter(is_outcome);
-    let others = outcomes.filter(|line| !line.contains("nothing else has to fit the value of"));
+    let others =
+        outcomes.filter(|line| !line.contains("no other state has to agree with the value of"));
     others.map(str::to_owned).collect()
 }
 
@@ -116,27 +117,21 @@ fn what_others_may_do_with_it_is_no_fix() {
         ("return read(&level);", "its address is taken"),
         (
             "return PyLong_FromLong(sizeof(level));",
-            "`sizeof` asks for its type",
+            "`sizeof` is applied to it",
         ),
-        (
-            "return names[level];",
-            "it says which entry of other data is used",
-        ),
-        (
-            "return names[2 * (int)level];",
-            "it says which entry of other data is used",
-        ),
+        ("return names[level];", "it is used as an index"),
+        ("return names[2 * (int)level];", "it is used as an index"),
         (
             "level = level + 1; return NULL;",
-            "it is set to what is computed from it",
+            "it is set to a value that is computed from it",
         ),
         (
             "level = !level; return NULL;",
-            "it is set to what is computed from it",
+            "it is set to a value that is computed from it",
         ),
         (
             "int n = level, m = n * 2; level = m; return NULL;",
-            "it is set to what is computed from it",
+            "it is set to a value that is computed from it",
         ),
         (
             "if (!level) level = 1; return NULL;",
@@ -148,19 +143,19 @@ fn what_others_may_do_with_it_is_no_fix() {
         ),
         (
             "return PyLong_FromLong(level = 2);",
-            "the value that is set is used at once",
+            "the result of the assignment is used",
         ),
         (
             "return PyLong_FromLong(level++);",
-            "the value that is set is used at once",
+            "the result of the assignment is used",
         ),
         (
             "level |= 2; return NULL;",
-            "it is changed by more than adding a whole number",
+            "it is changed in another way than by adding a whole number",
         ),
         (
             "level += 0.5; return NULL;",
-            "it is changed by more than adding a whole number",
+            "it is changed in another way than by adding a whole number",
         ),
     ] {
         assert_eq!(reason(&get(body)), why, "{body}");
@@ -172,11 +167,11 @@ fn text_that_is_not_followed_is_no_fix() {
     for (body, why) in [
         (
             "extern int level; return read(level);",
-            "not all of the text that has its name is understood",
+            "some code that contains its name could not be analysed",
         ),
         (
             "__asm__(\"nop\" : : \"r\"(level)); return NULL;",
-            "not all of the text that has its name is understood",
+            "some code that contains its name could not be analysed",
         ),
     ] {
         assert_eq!(reason(&get(body)), why, "{body}");
@@ -188,40 +183,40 @@ fn a_declaration_that_says_more_is_no_fix() {
     for (declared, why) in [
         (
             "static volatile int level;",
-            "it is `volatile`, maybe for a signal",
+            "it is `volatile`, perhaps for a signal handler",
         ),
         (
             "static double level;",
-            "not every processor sets a value of its type at once",
+            "not every processor stores a value of its type in one step",
         ),
         (
             "static long long level;",
-            "not every processor sets a value of its type at once",
+            "not every processor stores a value of its type in one step",
         ),
         (
             "static int64_t level;",
-            "not every processor sets a value of its type at once",
+            "not every processor stores a value of its type in one step",
         ),
         (
             "static int level, *at;",
-            "not every processor sets a value of its type at once",
+            "not every processor stores a value of its type in one step",
         ),
         (
             "static int level, all[3];",
-            "not every processor sets a value of its type at once",
+            "not every processor stores a value of its type in one step",
         ),
         ("int level;", "other files may use it"),
         (
             "static __attribute__((unused)) int level;",
-            "its declaration says more than `static` and a type",
+            "its declaration has more than `static` and a type",
         ),
         (
             "int static level;",
-            "its declaration says more than `static` and a type",
+            "its declaration has more than `static` and a type",
         ),
         (
             "static int level;\nstatic int *at = &level;",
-            "the value of another variable is made of it",
+            "the value of another variable is computed from it",
         ),
         (
             "#define NUMBER(name) static int name\nNUMBER(level);",
@@ -229,7 +224,7 @@ fn a_declaration_that_says_more_is_no_fix() {
         ),
         (
             "#ifdef SMALL\nstatic int level;\n#else\nstatic int level = 2;\n#endif",
-            "not all of the text that has its name is understood",
+            "some code that contains its name could not be analysed",
         ),
     ] {
         assert_eq!(reason(&set(declared, "")), why, "{declared}");
@@ -272,7 +267,7 @@ fn counts_are_told_by_calls_that_do_not_count() {
     assert_eq!(said(&count("level += 2; level--; return NULL;")), ALONE);
     assert_eq!(
         reason(&count("level++; return PyLong_FromLong(level);")),
-        "it is counted and asked for in one call"
+        "one call both counts it and reads it"
     );
     // Its value decides something, and the method that counts does more.
     let decides = count("if (level > 100) return NULL; return PyObject_Str(arg);");
@@ -282,7 +277,7 @@ fn counts_are_told_by_calls_that_do_not_count() {
     let small = count("return PyLong_FromLong(level);").replace("static int", "static char");
     assert_eq!(
         reason(&small),
-        "not every compiler adds to a number of its type at once"
+        "not every compiler can add to a value of its type atomically"
     );
 }
 

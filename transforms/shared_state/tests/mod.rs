@@ -124,7 +124,7 @@ static PyObject *g(PyObject *self) { return decimal; }
         1: `decimal` is filled on first use: two threads may both fill it
           6: `f` writes it here
           review: make the value of `decimal` first, and store it under a mutex
-          assumes that where `decimal` is read without the mutex, it was filled before
+          assumes that `decimal` is already filled where it is read without the mutex
         @@
          static PyObject *decimal;
         +static PyMutex decimal_mutex;
@@ -174,7 +174,7 @@ f(PyObject *self, PyObject *unused)
           safe: make the value of `type` first, and store it under a mutex
         1: `more` is filled on first use: two threads may both fill it
           14: `f` writes it here
-          by hand: the function returns where it is filled already: fill it while the module is made, or make the value first and store it under a `PyMutex` if the variable is still empty
+          by hand: the function returns early if it is already filled: fill it during module initialisation, or make the value first and store it under a `PyMutex` if the variable is still empty
         @@
          static PyObject *type, *more;
         +static PyMutex type_mutex;
@@ -255,8 +255,8 @@ f(PyObject *self, PyObject *unused)
     4: `text` is one array that all threads write and read
       5: `f` writes it here
       review: give each thread its own `text`
-      assumes that the compiler knows `_Thread_local` of C11
-      assumes that no pointer into `text` is handed to another thread
+      assumes that the compiler supports `_Thread_local` of C11
+      assumes that no pointer into `text` is passed to another thread
     @@
      f(PyObject *self, PyObject *unused)
      {
@@ -284,7 +284,7 @@ f(PyObject *self, PyObject *unused)
 "), @"
     4: `table` is one array that all threads write and read
       7: `f` writes it here
-      by hand: it is filled only where another variable asks for it: use a local array or one of the caller, hold a `PyMutex` from the first write to the last read, or fill it while the module is made
+      by hand: it is filled only if another variable says so: use a local array or one of the caller, hold a `PyMutex` from the first write to the last read, or fill it during module initialisation
     ");
 }
 
@@ -317,25 +317,25 @@ static PyTypeObject Type;
     1: `count` is counted by all threads without a lock: counts get lost
       9: `f` writes it here
       10: `f` writes it here
-      by hand: its file does not include `Python.h`: make it atomic, keep one for each thread, or hold a `PyMutex` around each use
+      by hand: its file does not include `Python.h`: make it atomic, keep one counter for each thread, or hold a `PyMutex` around each use
     2: `debug` is set by one thread while others may read it
       11: `f` writes it here
-      by hand: its file does not include `Python.h`: make it atomic, keep one for each thread, or set it while the module is made
-    2: `ready` says that something was set up on first use: two threads may set it up, or one may use it half done
+      by hand: its file does not include `Python.h`: make it atomic, keep one variable for each thread, or set it during module initialisation
+    2: `ready` says that something was set up on first use: two threads may set it up at the same time, or one may use it half done
       15: `f` writes it here
-      by hand: set it up while the module is made, or hold a `PyMutex` from the test to the end of the setup
+      by hand: set it up during module initialisation, or hold a `PyMutex` from the test to the end of the setup
     3: `handler` is replaced while other threads may use what it points to
       17: `f` writes it here
-      by hand: keep it in the state of the module and hold a `PyMutex` around each exchange and around each read that takes a reference, or set it while the module is made
+      by hand: move it to the module state and hold a `PyMutex` around each exchange and each read that takes a reference, or set it during module initialisation
     4: entries of `pool` are changed by all threads without a lock
       18: `f` writes it here
-      by hand: hold a `PyMutex` around each use; a free list can be left out where `Py_GIL_DISABLED` is defined, or kept for each thread
+      by hand: hold a `PyMutex` around each use; a free list can be left out if `Py_GIL_DISABLED` is defined, or be kept for each thread
     5: `pooled` is counted by all threads without a lock: counts get lost
       18: `f` writes it here
-      by hand: its file does not include `Python.h`: make it atomic, keep one for each thread, or hold a `PyMutex` around each use
+      by hand: its file does not include `Python.h`: make it atomic, keep one counter for each thread, or hold a `PyMutex` around each use
     22: the static type `Type` is changed after import
       19: `f` writes it here
-      by hand: call `PyType_Ready` and fill the slots while the module is made
+      by hand: call `PyType_Ready` and fill the slots during module initialisation
     ");
 }
 
@@ -375,7 +375,7 @@ twice(PyObject *op,
     return PyLong_FromLong(self->count);
 }
 ", BUMP_AND_TWICE), @"
-    3: methods of `Counter` use its field `count` without a lock while others change it
+    3: methods of `Counter` use its field `count` without a lock, and others change it at the same time
       3: `bump` changes `count`
       9: `twice` changes `count`
       review: lock objects of `Counter` in their methods
@@ -470,7 +470,7 @@ static PyGetSetDef getset[] = {
 };
 static PyType_Slot counter_slots[] = {{Py_tp_init, init}, {0, NULL}};
 "), @"
-    15: methods of `Counter` use its field `item` without a lock while others change it
+    15: methods of `Counter` use its field `item` without a lock, and others change it at the same time
       15: `set_item` changes `item`
       review: lock objects of `Counter` in their methods
       assumes that calls of the methods of `Counter` on one object may wait for each other
@@ -541,7 +541,7 @@ METHOD(bump)
 ", "
 static PyMethodDef counter_methods[] = {{\"bump\", (PyCFunction)bump, METH_VARARGS}, {NULL}};
 "), @"
-    3: methods of `Counter` use its field `count` without a lock while others change it
+    3: methods of `Counter` use its field `count` without a lock, and others change it at the same time
       3: `bump` changes `count`
       by hand: `bump`: a macro makes it; hold the lock of the object around each use of these fields, with `Py_BEGIN_CRITICAL_SECTION(self)`
     ");
@@ -575,7 +575,7 @@ static PyObject *f(PyObject *self, PyObject *unused) { hits++; misses++; return 
     insta::assert_snapshot!(variable(text), @"
     2: `misses` is counted by all threads without a lock: counts get lost
       3: `f` writes it here
-      by hand: its file does not include `Python.h`: make it atomic, keep one for each thread, or hold a `PyMutex` around each use
+      by hand: its file does not include `Python.h`: make it atomic, keep one counter for each thread, or hold a `PyMutex` around each use
     ");
 }
 
@@ -809,7 +809,7 @@ static PyObject *f(PyObject *self, PyObject *unused)
 ",
     );
     assert_eq!(
-        said.matches("by hand: the test asks for more").count(),
+        said.matches("by hand: the test checks more").count(),
         2,
         "{said}"
     );
@@ -920,17 +920,17 @@ static PyObject *f(PyObject *self, PyObject *unused)
     insta::assert_snapshot!(with(&["a", "b", "c"]), @"
         4: `a` is set by one thread while others may read it
           7: `f` writes it here
-          by hand: its file does not include `Python.h`: make it atomic, keep one for each thread, or set it while the module is made
+          by hand: its file does not include `Python.h`: make it atomic, keep one variable for each thread, or set it during module initialisation
         5: `b` is set by one thread while others may read it
           8: `f` writes it here
-          by hand: its file does not include `Python.h`: make it atomic, keep one for each thread, or set it while the module is made
+          by hand: its file does not include `Python.h`: make it atomic, keep one variable for each thread, or set it during module initialisation
         6: `c` is set by one thread while others may read it
           9: `f` writes it here
-          by hand: its file does not include `Python.h`: make it atomic, keep one for each thread, or set it while the module is made
+          by hand: its file does not include `Python.h`: make it atomic, keep one variable for each thread, or set it during module initialisation
         ");
     insta::assert_snapshot!(with(&["a", "b", "c", "d", "e"]), @"
-        4: `f` keeps 5 variables static that all threads write without a lock: `a`, `b`, `c` and 2 more
+        4: `f` has 5 static variables that all threads write without a lock: `a`, `b`, `c` and 2 more
           9: `f` writes it here
-          by hand: leave `static` out where no value has to last from one call to the next, or hold a `PyMutex` around each call of the function
+          by hand: remove `static` if no value has to last from one call to the next, or hold a `PyMutex` around each call of the function
         ");
 }

@@ -37,7 +37,7 @@ declare_rule! {
     /// ## Why
     /// Another thread can put another object there between the two lookups. A macro that does not
     /// check the type then reads the wrong memory, a buffer that was allocated for the first object
-    /// is too small for the second, or there is no object at all. A strong reference for each lookup
+    /// is too small for the second, or there is no object any more. A strong reference for each lookup
     /// does not prevent that.
     ///
     /// ## Example
@@ -59,19 +59,19 @@ declare_rule! {
     /// ```c
     /// items = PySequence_Tuple(list);
     /// ```
-    /// and go by that tuple, which no one else has, in both loops. Where the two lookups are close
-    /// to each other, look up once, and keep what that gave.
+    /// and read from that tuple, which no other thread has, in both loops. If the two lookups are close
+    /// to each other, look up once and keep the result.
     ///
     /// ## Confidence
-    /// There is no fix: the author must say which lookups mean the same item, and what the function
-    /// does if the copy cannot be made.
+    /// There is no fix: only the author knows which lookups mean the same item, and what the function
+    /// should do if the copy cannot be made.
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#container-thread-safety>
     pub static ITEM_LOOKED_UP_AGAIN {
         code: "UG705",
         name: "item-looked-up-again",
-        summary: "an item is used as if it were the one that an earlier lookup has tested",
+        summary: "an item is used as if it were the object that an earlier lookup tested",
         severity: Memory,
         since: "0.1.0",
         best: None,
@@ -225,8 +225,8 @@ impl<'a> Look<'a> {
             Verdict::Safe(proof) => Outcome::Safe(proof.sentence),
             Verdict::Shared(_) if self.cx.runs_at_init_only(&self.function.name) => return None,
             Verdict::Shared(_) => Outcome::Manual(
-                "keep what the first lookup gave, with a reference of its own, until here; or read \
-                 both times from a copy that no one else has (`PySequence_Tuple`, `PyDict_Copy`)"
+                "keep a strong reference to the first result until here; or use a copy that no \
+                 other thread has for both lookups (`PySequence_Tuple`, `PyDict_Copy`)"
                     .to_owned(),
             ),
         };

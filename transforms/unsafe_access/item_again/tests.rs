@@ -43,11 +43,11 @@ static PyMethodDef methods[] = {
 };
 "#), @"
         15: this may be another object than the one whose type was tested
-          8: tested here, as an earlier lookup gave it
-          by hand: keep what the first lookup gave, with a reference of its own, until here; or read both times from a copy that no one else has (`PySequence_Tuple`, `PyDict_Copy`)
+          8: tested here, with the result of an earlier lookup
+          by hand: keep a strong reference to the first result until here; or use a copy that no other thread has for both lookups (`PySequence_Tuple`, `PyDict_Copy`)
         31: this may be another object than the one that was measured
-          26: measured here, as an earlier lookup gave it
-          by hand: keep what the first lookup gave, with a reference of its own, until here; or read both times from a copy that no one else has (`PySequence_Tuple`, `PyDict_Copy`)
+          26: measured here, with the result of an earlier lookup
+          by hand: keep a strong reference to the first result until here; or use a copy that no other thread has for both lookups (`PySequence_Tuple`, `PyDict_Copy`)
         ");
 }
 
@@ -76,11 +76,11 @@ static PyMethodDef methods[] = {
 };
 "#), @"
         8: this may be another object than the one whose type was tested
-          6: tested here, as an earlier lookup gave it
-          by hand: keep what the first lookup gave, with a reference of its own, until here; or read both times from a copy that no one else has (`PySequence_Tuple`, `PyDict_Copy`)
-        14: this may be gone since it was found to be there
+          6: tested here, with the result of an earlier lookup
+          by hand: keep a strong reference to the first result until here; or use a copy that no other thread has for both lookups (`PySequence_Tuple`, `PyDict_Copy`)
+        14: this may no longer exist, although an earlier lookup found it
           13: found here by an earlier lookup
-          by hand: keep what the first lookup gave, with a reference of its own, until here; or read both times from a copy that no one else has (`PySequence_Tuple`, `PyDict_Copy`)
+          by hand: keep a strong reference to the first result until here; or use a copy that no other thread has for both lookups (`PySequence_Tuple`, `PyDict_Copy`)
         ");
 }
 

@@ -31,14 +31,14 @@ impl Lesson {
         match self {
             Self::Type => "this may be another object than the one whose type was tested",
             Self::Size => "this may be another object than the one that was measured",
-            Self::Presence => "this may be gone since it was found to be there",
+            Self::Presence => "this may no longer exist, although an earlier lookup found it",
         }
     }
 
     pub(super) fn note(self) -> &'static str {
         match self {
-            Self::Type => "tested here, as an earlier lookup gave it",
-            Self::Size => "measured here, as an earlier lookup gave it",
+            Self::Type => "tested here, with the result of an earlier lookup",
+            Self::Size => "measured here, with the result of an earlier lookup",
             Self::Presence => "found here by an earlier lookup",
         }
     }

@@ -20,14 +20,14 @@ use super::{settle, told_at};
 
 declare_rule! {
     /// ## What it does
-    /// Finds tests of the field with the list of weak references in front of
-    /// `PyObject_ClearWeakRefs`, and takes them out.
+    /// Finds tests of the field with the list of weak references before `PyObject_ClearWeakRefs`, and removes
+    /// them.
     ///
     /// ## Why
-    /// On the free-threaded build another thread may release a weak reference to the object while
-    /// that is being destroyed, and writes the field then. The test reads it without a lock and
-    /// without an atomic operation: a data race. `PyObject_ClearWeakRefs` asks itself whether there
-    /// is something to clear, on every Python, and does it safely.
+    /// On the free-threaded build, another thread may release a weak reference to the object while the object
+    /// is being destroyed, and write the field. The test reads the field without a lock and without an atomic
+    /// operation: a data race. `PyObject_ClearWeakRefs` itself checks whether there is something to clear, on
+    /// every Python, and does so safely.
     ///
     /// ## Example
     /// ```c
@@ -40,22 +40,23 @@ declare_rule! {
     /// ```
     ///
     /// ## Confidence
-    /// Safe where the function is the `tp_dealloc` of types whose tables say that their list is in
-    /// this field (`tp_weaklistoffset`, or the member `__weaklistoffset__` with Python 3.9 or newer),
-    /// nothing else calls it, and nothing in front of the test can take a reference to the object.
-    /// For an object that lives, or whose type has no list, `PyObject_ClearWeakRefs` raises a
-    /// SystemError; so the fix asks for a review where one of the two is not shown. It does so, too,
-    /// in a package with code for PyPy: that never sets the field, and the call is a new one there.
+    /// Safe if all of this holds:
     ///
-    /// An exception that is pending stays: the function keeps it while it calls back.
+    /// - The function is the `tp_dealloc` of types whose tables name this field (`tp_weaklistoffset`, or the
+    ///   member `__weaklistoffset__` with Python 3.9 or newer), and nothing else calls it.
+    /// - Nothing before the test can take a reference to the object.
+    ///
+    /// Otherwise review: `PyObject_ClearWeakRefs` raises `SystemError` for an object that is alive, or whose
+    /// type has no list. Review also if the package has code for PyPy, which never sets the field: the call is
+    /// new there.
+    ///
+    /// A pending exception is kept.
     ///
     /// ## When it declines
-    /// - The test asks for more, has an `else` or stands behind one, or more than the call depends on
-    ///   it.
-    /// - A macro makes the test or the call, a directive stands between them, or a comment in the
-    ///   condition.
-    /// - Python calls the function as a method or in another slot than `tp_dealloc`, or what calls it:
-    ///   the object may live, and then its list is not to be cleared.
+    /// - The condition tests more, the `if` has an `else` or follows one, or it guards more than the call.
+    /// - A macro makes the test or the call, a directive stands between them, or the condition has a comment.
+    /// - Python calls the function, or a caller of it, as a method or in another slot than `tp_dealloc`: the
+    ///   object may be alive, and its list must then not be cleared.
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/weakref.html#c.PyObject_ClearWeakRefs>
@@ -166,7 +167,7 @@ impl Look<'_> {
         for doubt in self.doubts(tested, counting.is_some()) {
             fix.assume(doubt);
         }
-        let told = "this may take a reference to the object, for all that is known";
+        let told = "this may take a reference to the object: its code is not known";
         notes.extend(counting.and_then(|range| self.note(range, told)));
         Ok(fix)
     }
@@ -174,7 +175,7 @@ impl Look<'_> {
 
 fn not_for_living(caller: &str) -> String {
     format!(
-        "`{caller}` runs for objects that live, and for these the call raises a SystemError: clear \
-         the list in `tp_dealloc` only, and without a test"
+        "`{caller}` runs for objects that are alive, for which the call raises `SystemError`: \
+         clear the list only in `tp_dealloc`, and without a test"
     )
 }

@@ -19,22 +19,22 @@ impl Look<'_> {
         };
         if !self.is_plain(tested.cond) {
             return Err(
-                "the test asks for more than the list: ask for the rest alone, and let \
-                 `PyObject_ClearWeakRefs` look at the list",
+                "the test checks more than the list: test only the rest, and let \
+                 `PyObject_ClearWeakRefs` check the list",
             );
         }
         let call = self
             .only_statement(then, tested.call)
             .filter(|_| otherwise.is_none());
         let call = call.ok_or(
-            "more than the call depends on the list: call `PyObject_ClearWeakRefs` in any case, \
-             and see what the rest is for",
+            "more than the call depends on the list: always call `PyObject_ClearWeakRefs`, and \
+             check what the rest is for",
         )?;
         let mut stmts = tree.stmts.iter();
         if stmts.any(|stmt| is_else_of(&stmt.kind, tested.test)) {
-            return Err("the test stands behind an `else`: see when the list is to be cleared");
+            return Err("the test follows an `else`: check by hand when the list must be cleared");
         }
-        let by_macro = "a macro makes the test: take it out by hand, in the macro";
+        let by_macro = "a macro makes the test: remove the test by hand, in the macro";
         let whole = self.cx.stmt_span(self.item, tested.test).ok_or(by_macro)?;
         let branch = self.cx.stmt_span(self.item, then).ok_or(by_macro)?;
         let call = self.cx.stmt_span(self.item, call).ok_or(by_macro)?;
@@ -42,7 +42,7 @@ impl Look<'_> {
             return Err(by_macro);
         }
         if self.is_used_in_test_only(tested) {
-            return Err("take the test out, and the variable that nothing else uses");
+            return Err("remove the test, and the variable that nothing else uses");
         }
         self.written(whole, branch.1, call.1)
     }
@@ -84,7 +84,7 @@ impl Look<'_> {
         let text = source.text(span);
         if text.lines().any(|line| line.trim_start().starts_with('#')) {
             return Err(
-                "a directive stands between the test and the call: take the test out by hand",
+                "a directive stands between the test and the call: remove the test by hand",
             );
         }
         let layout = self.cx.layout(file, span);
@@ -98,13 +98,13 @@ impl Look<'_> {
             false => layout.token_end_before(branch.start()),
         };
         if kept.iter().any(|it| it.start() < head) {
-            return Err("a comment stands in the test: take the test out by hand");
+            return Err("the test contains a comment: remove the test by hand");
         }
         // `if (list) { clear(object); };`
         let stray = source.bytes().get(span.end().index()) == Some(&b';');
         let end = ByteOffset(span.end().0 + u32::from(stray));
         if !kept.is_empty() && !layout.ends_line(end) {
-            return Err("comments and code stand beside the test: take it out by hand");
+            return Err("the test has comments and code next to it: remove the test by hand");
         }
         let inner = kept.iter().fold(call, |inner, it| inner.join(*it));
         let mut fix = Fix::safe("clear the list without a test");

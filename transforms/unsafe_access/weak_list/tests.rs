@@ -22,7 +22,7 @@ fn said(text: &str) -> String {
         let line = line.trim();
         let known = [
             ("safe:", "safe"),
-            ("is of a type with", "type"),
+            ("has a type whose list", "type"),
             ("reference count of the object", "count"),
             ("PyPy", "PyPy"),
         ];
@@ -58,9 +58,9 @@ fn the_call_stands_where_the_test_stood() {
     6: `weakrefs` is read without a lock while other threads may change it
       safe: clear the list without a test
     11: `weakrefs` is read without a lock while other threads may change it
-      8: this may take a reference to the object, for all that is known
+      8: this may take a reference to the object: its code is not known
       review: clear the list without a test
-      assumes that the reference count of the object is 0 at the call: for an object that lives, or lives again, it raises a SystemError
+      assumes that the reference count of the object is 0 at the call: `PyObject_ClearWeakRefs` raises `SystemError` for an object that is alive
     @@
          PyObject_GC_UnTrack(self);
          if (self->open)
@@ -138,8 +138,7 @@ fn whose_objects_come_is_asked_for() {
 static PyMethodDef methods[] = {{\"close\", (PyCFunction)Node_close, METH_NOARGS, NULL}, {NULL}};\n";
     assert_eq!(
         said(&(helper + method)),
-        "`Node_close` runs for objects that live, and for these the call raises a SystemError: \
-         clear the list in `tp_dealloc` only, and without a test"
+        "`Node_close` runs for objects that are alive, for which the call raises `SystemError`: clear the list only in `tp_dealloc`, and without a test"
     );
 }
 
@@ -201,13 +200,13 @@ fn other_tests_stay() {
     assert_eq!(tested("if (Py_TYPE(self)->tp_weaklistoffset)"), "");
     assert_eq!(tested("Node *next = self->next; if (next->weakrefs)"), "");
     assert_eq!(tested("if (self->weakrefs == NULL) return;"), "");
-    let comment = "a comment stands in the test: take the test out by hand";
+    let comment = "the test contains a comment: remove the test by hand";
     assert_eq!(tested("if (self->weakrefs /* any */)"), comment);
     assert_eq!(tested("if (/* any */ self->weakrefs)"), comment);
     assert_eq!(tested("if (self->weakrefs) /* any */"), "safe");
     assert_eq!(
         tested("if (self->open) self->open = 0; else if (self->weakrefs)"),
-        "the test stands behind an `else`: see when the list is to be cleared"
+        "the test follows an `else`: check by hand when the list must be cleared"
     );
     let unused = "static void Node_dealloc(PyObject *op)
 {
@@ -218,6 +217,6 @@ fn other_tests_stay() {
     let unused = said(&format!("{NODE}{unused}{TYPE}"));
     assert_eq!(
         unused,
-        "take the test out, and the variable that nothing else uses"
+        "remove the test, and the variable that nothing else uses"
     );
 }

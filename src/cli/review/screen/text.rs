@@ -77,8 +77,8 @@ mod tests {
     #[test]
     fn text_is_broken_at_blanks_and_nothing_is_lost() {
         assert_eq!(
-            wrapped(" y  accept, go on", 12, 4),
-            [" y  accept,", "    go on"]
+            wrapped(" y  accept, next fix", 12, 4),
+            [" y  accept,", "    next fix"]
         );
         assert_eq!(wrapped("", 10, 4), [""]);
         for width in 1..20 {

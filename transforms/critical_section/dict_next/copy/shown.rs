@@ -17,11 +17,14 @@ pub(super) fn doubts(copy: &Copy<'_>) -> Vec<Assumption> {
     };
     let changer = changer(copy).map(|name| keeps_dict(copy.scope, name, &dict));
     let subclass = (!asks_exactly(copy.scope, &copy.life)).then(|| {
-        format!("`{dict}` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give")
+        format!(
+            "`{dict}` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its \
+             methods"
+        )
     });
     let other = (copy.known == Known::Assumed).then(|| {
         format!(
-            "`{dict}` is a dict: `PyDict_Copy` fails for anything else, where `PyDict_Next` finds \
+            "`{dict}` is a dict: for other objects `PyDict_Copy` fails, but `PyDict_Next` finds \
              nothing"
         )
     });
@@ -37,8 +40,10 @@ fn keeps_dict(scope: &Scope<'_>, changer: Option<&str>, dict: &str) -> Assumptio
         return Fact::new(Claim::KeepsDicts, function).into();
     }
     let name = changer.map_or("a callback".to_owned(), |name| format!("`{name}`"));
-    format!("{name} changes nothing in `{dict}` before the last read: a copy does not show that")
-        .into()
+    format!(
+        "{name} does not change `{dict}` before the last read: the copy would not show the change"
+    )
+    .into()
 }
 
 /// What is called before the last read of the copy, and may change the dict; without a name if it

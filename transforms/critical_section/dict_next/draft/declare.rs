@@ -99,7 +99,7 @@ impl Draft<'_> {
             StmtKind::Block(stmts) => Some((stmt, stmts)),
             _ => None,
         });
-        let (block, stmts) = block.ok_or("the loop is in no block")?;
+        let (block, stmts) = block.ok_or("the loop is not in a block")?;
         let is_decl = |stmt: &&StmtId| matches!(scope.stmt(**stmt), StmtKind::Decl(_));
         let last = stmts.iter().take_while(is_decl).last();
         let has_labels = self.has_labels_before(first);
@@ -123,8 +123,8 @@ impl Draft<'_> {
         let is_near = last.is_some() && is_whole(ByteSpan::new(span.end().0, next));
         if !is_near && !is_whole(above) {
             return Err(
-                "the declarations of the block stand in an `#if`: put the loop into a \
-                 critical section by hand"
+                "the declarations of the block are in an `#if`: put the loop into a critical \
+                 section by hand"
                     .into(),
             );
         }

@@ -47,7 +47,7 @@ impl Section<'_> {
         }
         let split = Split::new(scope.cx, scope.item, vec![locked]).ok()?;
         let mut fix = Fix::safe(format!(
-            "hold `{}` in a critical section while `{}` runs",
+            "lock `{}` in a critical section while `{}` runs",
             scope.name(dict),
             split.body_name
         ));

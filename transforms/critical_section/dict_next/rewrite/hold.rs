@@ -99,7 +99,7 @@ impl Rewrite<'_> {
     /// `int n = check(key);` becomes `int n;`, the references, and `n = check(key);`.
     fn take_before_value(&mut self, declaration: StmtId) -> Result<ByteSpan, String> {
         let (name, value) = late_value(self.section.scope, declaration)
-            .ok_or("a declaration calls something before references can be taken")?;
+            .ok_or("a declaration calls a function before references can be taken")?;
         let whole = self.draft.span(declaration)?;
         let references = self.section.references;
         let mut lines = references.declare(&self.draft.layout);

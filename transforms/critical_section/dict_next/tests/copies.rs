@@ -55,11 +55,11 @@ const CALLS_BACK: &str = "
 fn what_is_used_behind_the_loop_is_kept_by_a_copy() {
     insta::assert_snapshot!(copied(CALLS_BACK), @"
         8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes in: another thread can change it between two calls
-          9: `PyObject_CallOneArg` can run Python code, which may change it as well
+          8: `d`, which the caller passes: another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may also change it
           review: iterate over a copy of `d`
-          assumes that `PyObject_CallOneArg` changes nothing in `d` before the last read: a copy does not show that
-          assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
+          assumes that `PyObject_CallOneArg` does not change `d` before the last read: the copy would not show the change
+          assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
         @@
              Py_ssize_t pos = 0, i = 0, n;
              PyObject *key, *value;
@@ -129,10 +129,10 @@ static PyMethodDef methods[] = {
     insta::assert_snapshot!(diff(text), @r#"
         18: `self->items` is iterated over without holding its lock
           18: `self->items`, a field that other threads can reach: another thread can change it between two calls
-          19: `PyObject_CallFunctionObjArgs` can run Python code, which may change it as well
+          19: `PyObject_CallFunctionObjArgs` can run Python code, which may also change it
           review: iterate over a copy of `self->items`
-          assumes that `PyObject_CallFunctionObjArgs` changes nothing in `self->items` before the last read: a copy does not show that
-          assumes that `self->items` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
+          assumes that `PyObject_CallFunctionObjArgs` does not change `self->items` before the last read: the copy would not show the change
+          assumes that `self->items` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
         @@
              PyObject *key, *value, *given;
              Py_ssize_t pos = 0;
@@ -172,10 +172,10 @@ fn the_size_is_that_of_the_copy() {
     return 0;";
     insta::assert_snapshot!(copied(body), @"
         11: `d` is iterated over without holding its lock
-          11: `d`, which the caller passes in: another thread can change it between two calls
+          11: `d`, which the caller passes: another thread can change it between two calls
           review: iterate over a copy of `d`
-          assumes that `grow` changes nothing in a dict that its caller goes on to read: a copy does not show that
-          assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
+          assumes that `grow` does not change a dict that its caller reads later: the copy would not show the change
+          assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
         @@
              Py_ssize_t pos = 0, i = 0, n;
              PyObject *key, *value;
@@ -243,13 +243,13 @@ fn a_loop_that_counts_and_one_that_fills_share_a_copy() {
     insta::assert_snapshot!(diff(JOIN), @r#"
         11: `d` is iterated over without holding its lock
           11: an argument of the caller: another thread can change it between two calls
-          13: `PyErr_SetString` can run Python code, which may change it as well
+          13: `PyErr_SetString` can run Python code, which may also change it
           review: iterate over a copy of `d`
-          assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
+          assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
         23: `d` is iterated over without holding its lock
           23: an argument of the caller: another thread can change it between two calls
           review: iterate over a copy of `d`
-          assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
+          assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
         @@
              Py_ssize_t pos = 0, length = 0;
              char *at;
@@ -296,11 +296,11 @@ fn what_a_return_computes_comes_before_the_release() {
     return 0;";
     insta::assert_snapshot!(copied(body), @"
         8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes in: another thread can change it between two calls
-          9: `PyObject_CallOneArg` can run Python code, which may change it as well
+          8: `d`, which the caller passes: another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may also change it
           review: iterate over a copy of `d`
-          assumes that `PyObject_CallOneArg` changes nothing in `d` before the last read: a copy does not show that
-          assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
+          assumes that `PyObject_CallOneArg` does not change `d` before the last read: the copy would not show the change
+          assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
         @@
              Py_ssize_t pos = 0, i = 0, n;
              PyObject *key, *value;
@@ -360,14 +360,14 @@ done:
     return status;";
     insta::assert_snapshot!(copied(body), @"
     14: `d` is iterated over without holding its lock
-      14: `d`, which the caller passes in: another thread can change it between two calls
-      15: `PyObject_CallOneArg` can run Python code, which may change it as well
+      14: `d`, which the caller passes: another thread can change it between two calls
+      15: `PyObject_CallOneArg` can run Python code, which may also change it
       review: iterate over a copy of `d`
-      assumes that `PyObject_CallOneArg` changes nothing in `d` before the last read: a copy does not show that
-      assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
-      assumes that in `fill`, `PyObject_CallOneArg(hook, key)` (line 15) need not be done where the item is not there any more
-      assumes that in `fill`, `PyObject_CallOneArg(hook, value)` (line 17) need not be done where the item is not there any more
-      assumes that in `fill`, `leave(names)` (line 24) need not be done where the item is not there any more
+      assumes that `PyObject_CallOneArg` does not change `d` before the last read: the copy would not show the change
+      assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
+      assumes that in `fill`, `PyObject_CallOneArg(hook, key)` (line 15) is not needed if the item no longer exists
+      assumes that in `fill`, `PyObject_CallOneArg(hook, value)` (line 17) is not needed if the item no longer exists
+      assumes that in `fill`, `leave(names)` (line 24) is not needed if the item no longer exists
     @@
      
          int status = -1;
@@ -417,9 +417,9 @@ watch(PyObject *d, PyObject *hook)
 ";
     insta::assert_snapshot!(diff(text), @"
         8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes in: another thread can change it between two calls
-          9: `PyObject_CallOneArg` can run Python code, which may change it as well
-          by hand: `RELEASE_GIL` in the loop may detach the thread, and no critical section may end without a thread state: iterate over a copy (`PyDict_Copy`)
+          8: `d`, which the caller passes: another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may also change it
+          by hand: `RELEASE_GIL` in the loop may detach the thread, but a critical section must not end without a thread state: iterate over a copy (`PyDict_Copy`)
         ");
 }
 
@@ -433,11 +433,11 @@ fn other_keys_that_the_loop_sets_would_not_show_in_a_copy() {
     );
     insta::assert_snapshot!(copied(&body), @"
         8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes in: another thread can change it between two calls
-          9: `PyObject_CallOneArg` can run Python code, which may change it as well
-          review: hold `d` in a critical section while it is iterated over
-          assumes that something keeps `value` alive where it is used after the section (line 16)
-          assumes that something keeps `value` alive inside the loop while calls there run Python code
+          8: `d`, which the caller passes: another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may also change it
+          review: iterate over `d` in a critical section
+          assumes that another reference keeps `value` alive where it is used after the section (line 16)
+          assumes that another reference keeps `value` alive in the loop while calls run Python code
         @@
              Py_ssize_t pos = 0, i = 0, n;
              PyObject *key, *value;
@@ -482,11 +482,11 @@ fn what_is_stored_without_a_reference_outlives_a_copy() {
     let body = CALLS_BACK.replace("return 0;", "names[0] = value;\n    return 0;");
     insta::assert_snapshot!(copied(&body), @"
         8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes in: another thread can change it between two calls
-          9: `PyObject_CallOneArg` can run Python code, which may change it as well
-          review: hold `d` in a critical section while it is iterated over
-          assumes that something keeps `value` alive where it is used after the section (line 14)
-          assumes that something keeps `value` alive inside the loop while calls there run Python code
+          8: `d`, which the caller passes: another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may also change it
+          review: iterate over `d` in a critical section
+          assumes that another reference keeps `value` alive where it is used after the section (line 14)
+          assumes that another reference keeps `value` alive in the loop while calls run Python code
         @@
              Py_ssize_t pos = 0, i = 0, n;
              PyObject *key, *value;
@@ -536,11 +536,11 @@ fn what_is_counted_behind_its_store_is_owned() {
     return 0;";
     insta::assert_snapshot!(copied(body), @"
     13: `d` is iterated over without holding its lock
-      13: `d`, which the caller passes in: another thread can change it between two calls
-      16: `PyObject_CallOneArg` can run Python code, which may change it as well
+      13: `d`, which the caller passes: another thread can change it between two calls
+      16: `PyObject_CallOneArg` can run Python code, which may also change it
       review: iterate over a copy of `d`
-      assumes that `PyObject_CallOneArg` changes nothing in `d` before the last read: a copy does not show that
-      assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
+      assumes that `PyObject_CallOneArg` does not change `d` before the last read: the copy would not show the change
+      assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
     @@
          Py_ssize_t pos = 0, i = 0, n;
          PyObject *key, *value;
@@ -604,9 +604,9 @@ static PyTypeObject Store_Type = {
     insta::assert_snapshot!(diff(text), @"
         10: `self->items` is iterated over without holding its lock
           10: `self->items`, a field that other threads can reach: another thread can change it between two calls
-          11: `notify` can run Python code, which may change it as well
-          review: hold `self->items` in a critical section while it is iterated over
-          assumes that something keeps `value` alive where it is used after the section (line 14)
+          11: `notify` can run Python code, which may also change it
+          review: iterate over `self->items` in a critical section
+          assumes that another reference keeps `value` alive where it is used after the section (line 14)
         @@
              PyObject *key, *value;
              Py_ssize_t pos = 0;
@@ -640,12 +640,12 @@ fn counts_of_references_are_those_without_a_copy() {
     let body = CALLS_BACK.replace("value) == NULL", "value) == NULL || Py_REFCNT(value) == 1");
     insta::assert_snapshot!(copied(&body), @"
         8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes in: another thread can change it between two calls
-          9: `PyObject_CallOneArg` can run Python code, which may change it as well
-          review: hold `d` in a critical section while it is iterated over
-          assumes that something keeps `key` alive inside the loop while calls there run Python code
-          assumes that something keeps `value` alive where it is used after the section (line 14)
-          assumes that something keeps `value` alive inside the loop while calls there run Python code
+          8: `d`, which the caller passes: another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may also change it
+          review: iterate over `d` in a critical section
+          assumes that another reference keeps `key` alive in the loop while calls run Python code
+          assumes that another reference keeps `value` alive where it is used after the section (line 14)
+          assumes that another reference keeps `value` alive in the loop while calls run Python code
         @@
              Py_ssize_t pos = 0, i = 0, n;
              PyObject *key, *value;
@@ -684,9 +684,9 @@ fn a_jump_into_the_loop_would_miss_the_copy() {
         );
     insta::assert_snapshot!(copied(&body), @"
         9: `d` is iterated over without holding its lock
-          9: `d`, which the caller passes in: another thread can change it between two calls
-          10: `PyObject_CallOneArg` can run Python code, which may change it as well
-          by hand: `goto inside` jumps into the loop, and nothing may jump into a critical section: move the label out of the loop first
+          9: `d`, which the caller passes: another thread can change it between two calls
+          10: `PyObject_CallOneArg` can run Python code, which may also change it
+          by hand: `goto inside` jumps into the loop, but nothing may jump into a critical section: move the label out of the loop first
         ");
 }
 
@@ -706,10 +706,10 @@ show(PyObject *d)
 ";
     insta::assert_snapshot!(diff(text), @"
         8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes in: another thread can change it between two calls
-          9: `print` can run Python code, which may change it as well
-          review: hold `d` in a critical section while it is iterated over
-          assumes that something keeps `value` alive where it is used after the section (line 10)
+          8: `d`, which the caller passes: another thread can change it between two calls
+          9: `print` can run Python code, which may also change it
+          review: iterate over `d` in a critical section
+          assumes that another reference keeps `value` alive where it is used after the section (line 10)
         @@
              Py_ssize_t pos = 0;
          
@@ -746,11 +746,11 @@ show(PyObject *d, PyObject *other)
 ";
     insta::assert_snapshot!(diff(text), @r#"
         9: `d` is iterated over without holding its lock
-          9: `d`, which the caller passes in: another thread can change it between two calls
-          10: `PyArg_ParseTuple` can run Python code, which may change it as well
+          9: `d`, which the caller passes: another thread can change it between two calls
+          10: `PyArg_ParseTuple` can run Python code, which may also change it
           review: iterate over a copy of `d`
-          assumes that `PyArg_ParseTuple` changes nothing in `d` before the last read: a copy does not show that
-          assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
+          assumes that `PyArg_ParseTuple` does not change `d` before the last read: the copy would not show the change
+          assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
         @@
              Py_ssize_t pos = 0;
              int n;
@@ -808,11 +808,11 @@ write_mapping(PyObject *out, PyObject *d, PyObject *hook)
 fn a_size_that_a_declaration_asks_for_comes_behind_the_copy() {
     insta::assert_snapshot!(diff(SIZE_FIRST), @"
         16: `d` is iterated over without holding its lock
-          16: `d`, which the caller passes in: another thread can change it between two calls
-          17: `write` can run Python code, which may change it as well
+          16: `d`, which the caller passes: another thread can change it between two calls
+          17: `write` can run Python code, which may also change it
           review: iterate over a copy of `d`
-          assumes that `PyObject_CallOneArg` changes nothing in `d` before the last read: a copy does not show that
-          assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
+          assumes that `PyObject_CallOneArg` does not change `d` before the last read: the copy would not show the change
+          assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
         @@
                  return write_list(out, d);
              if (PyMapping_Check(d)) {
@@ -884,10 +884,10 @@ watch(void *unused)
     insta::assert_snapshot!(diff(text), @r#"
         13: `modules` is iterated over without holding its lock
           13: a dict of the interpreter: another thread can change it between two calls
-          14: `PyObject_HasAttrString` can run Python code, which may change it as well
+          14: `PyObject_HasAttrString` can run Python code, which may also change it
           review: iterate over a copy of `modules`
-          assumes that `PyObject_HasAttrString` changes nothing in `modules` before the last read: a copy does not show that
-          assumes that `modules` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
+          assumes that `PyObject_HasAttrString` does not change `modules` before the last read: the copy would not show the change
+          assumes that `modules` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
         @@
              for (;;) {
                  Py_ssize_t pos = 0;
@@ -939,11 +939,11 @@ define(PyObject *d, Compiler *compiler, PyObject *hook)
 ";
     insta::assert_snapshot!(diff(text), @r#"
         8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes in: another thread can change it between two calls
-          10: `PyErr_SetString` can run Python code, which may change it as well
+          8: `d`, which the caller passes: another thread can change it between two calls
+          10: `PyErr_SetString` can run Python code, which may also change it
           review: iterate over a copy of `d`
-          assumes that `PyObject_CallOneArg` changes nothing in `d` before the last read: a copy does not show that
-          assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
+          assumes that `PyObject_CallOneArg` does not change `d` before the last read: the copy would not show the change
+          assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
         @@
              PyObject *key, *value;
              Py_ssize_t pos = 0;
@@ -1003,11 +1003,11 @@ each(PyObject *d, PyObject *hook)
 ";
     insta::assert_snapshot!(diff(text), @"
         8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes in: another thread can change it between two calls
-          9: `PyObject_CallOneArg` can run Python code, which may change it as well
+          8: `d`, which the caller passes: another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may also change it
           review: iterate over a copy of `d`
-          assumes that `PyObject_CallOneArg` changes nothing in `d` before the last read: a copy does not show that
-          assumes that `d` is a plain dict: of a subclass `PyDict_Copy` takes what its methods give
+          assumes that `PyObject_CallOneArg` does not change `d` before the last read: the copy would not show the change
+          assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
         @@
              PyObject *key, *value, *made;
              Py_ssize_t pos = 0;

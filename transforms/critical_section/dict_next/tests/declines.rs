@@ -18,9 +18,9 @@ names(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     7: `d` is iterated over without holding its lock
-      7: `d`, which the caller passes in: another thread can change it between two calls
-      8: `Py_DECREF` can run Python code, which may change it as well
-      by hand: the dict is released in the loop, but a critical section needs it until its end: release it behind the loop
+      7: `d`, which the caller passes: another thread can change it between two calls
+      8: `Py_DECREF` can run Python code, which may also change it
+      by hand: the dict is released in the loop, but a critical section needs it until its end: release it after the loop
     "##);
 }
 
@@ -42,8 +42,8 @@ f(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes in: another thread can change it between two calls
-      by hand: the macro `CHECK` leaves the loop, which would leave the critical section open: move the loop into a function of its own and call that between begin and end, or iterate over `PyDict_Copy`
+      9: `d`, which the caller passes: another thread can change it between two calls
+      by hand: the macro `CHECK` leaves the loop, which would leave the critical section open: move the loop into a separate function and call that in the section, or iterate over `PyDict_Copy`
     "##);
 }
 
@@ -124,8 +124,8 @@ f(PyObject *d, PyObject *e)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     2: a dict is iterated over without holding its lock
-      2: `d`, which the caller passes in: another thread can change it between two calls
-      by hand: the call is made by a macro: put the critical section into the `#define`
+      2: `d`, which the caller passes: another thread can change it between two calls
+      by hand: the call is in a macro: put the critical section into the `#define`
     "##);
 }
 
@@ -153,15 +153,15 @@ f(Iter *self, PyObject *d, int n)
     insta::assert_snapshot!(diff(text), @r##"
     8: `self->dict` is iterated over without holding its lock
       8: `self->dict`, a field that other threads can reach: another thread can change it between two calls
-      by hand: the position is kept outside of this function: put a critical section around the call and take `Py_NewRef` of key and value before it ends
+      by hand: the position is stored outside this function: put a critical section around the call, and take `Py_NewRef` of key and value before the section ends
     11: `d` is iterated over without holding its lock
-      11: `d`, which the caller passes in: another thread can change it between two calls
-      by hand: the loop around this call is the iteration, but not its condition: write it as `while (PyDict_Next(…))`, or put all of it into a critical section
+      11: `d`, which the caller passes: another thread can change it between two calls
+      by hand: the loop around this call iterates, but the call is not its condition: write it as `while (PyDict_Next(…))`, or put the whole loop into a critical section
     14: `d` is iterated over without holding its lock
-      14: `d`, which the caller passes in: another thread can change it between two calls
+      14: `d`, which the caller passes: another thread can change it between two calls
       by hand: key and value are used after the call: put a critical section around both, and take `Py_NewRef` of what is needed after its end
     15: `d` is iterated over without holding its lock
-      15: `d`, which the caller passes in: another thread can change it between two calls
+      15: `d`, which the caller passes: another thread can change it between two calls
       by hand: key and value are used after the call: put a critical section around both, and take `Py_NewRef` of what is needed after its end
     "##);
 }
@@ -186,8 +186,8 @@ inside:
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     10: `d` is iterated over without holding its lock
-      10: `d`, which the caller passes in: another thread can change it between two calls
-      by hand: `goto inside` jumps into the loop, and nothing may jump into a critical section: move the label out of the loop first
+      10: `d`, which the caller passes: another thread can change it between two calls
+      by hand: `goto inside` jumps into the loop, but nothing may jump into a critical section: move the label out of the loop first
     "##);
 }
 
@@ -212,10 +212,10 @@ f(PyObject *d, PyObject *e)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `e` is iterated over without holding its lock
-      9: `e`, which the caller passes in: another thread can change it between two calls
+      9: `e`, which the caller passes: another thread can change it between two calls
       by hand: the loop begins or ends in an `#if`: put it into a critical section by hand, in each branch
     11: `d` is iterated over without holding its lock
-      11: `d`, which the caller passes in: another thread can change it between two calls
+      11: `d`, which the caller passes: another thread can change it between two calls
       by hand: the loop begins or ends in an `#if`: put it into a critical section by hand, in each branch
     "##);
 }
@@ -241,9 +241,9 @@ f(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      10: `RELEASE_GIL` can run Python code, which may change it as well
-      by hand: `RELEASE_GIL` in the loop may detach the thread, and no critical section may end without a thread state: iterate over a copy (`PyDict_Copy`)
+      8: `d`, which the caller passes: another thread can change it between two calls
+      10: `RELEASE_GIL` can run Python code, which may also change it
+      by hand: `RELEASE_GIL` in the loop may detach the thread, but a critical section must not end without a thread state: iterate over a copy (`PyDict_Copy`)
     "##);
 }
 
@@ -262,9 +262,9 @@ names(PyObject *d)
 ";
     insta::assert_snapshot!(diff(text), @"
         7: `d` is iterated over without holding its lock
-          7: `d`, which the caller passes in: another thread can change it between two calls
-          8: `Py_SETREF` can run Python code, which may change it as well
-          by hand: `d` is assigned in the loop, so that no single section holds it: iterate over a copy (`PyDict_Copy`)
+          7: `d`, which the caller passes: another thread can change it between two calls
+          8: `Py_SETREF` can run Python code, which may also change it
+          by hand: `d` is assigned in the loop, so no single section can lock it: iterate over a copy (`PyDict_Copy`)
         ");
 }
 
@@ -284,11 +284,11 @@ count(PyObject *a, PyObject *b)
 ";
     insta::assert_snapshot!(diff(text), @"
         8: `a` is iterated over without holding its lock
-          8: `a`, which the caller passes in: another thread can change it between two calls
-          by hand: another call of `PyDict_Next` stands in the same condition: give it a loop of its own
+          8: `a`, which the caller passes: another thread can change it between two calls
+          by hand: another call of `PyDict_Next` is in the same condition: put it in its own loop
         8: `b` is iterated over without holding its lock
-          8: `b`, which the caller passes in: another thread can change it between two calls
-          by hand: another call of `PyDict_Next` stands in the same condition: give it a loop of its own
+          8: `b`, which the caller passes: another thread can change it between two calls
+          by hand: another call of `PyDict_Next` is in the same condition: put it in its own loop
         ");
 }
 
@@ -354,7 +354,7 @@ fn no_lock_of_c_is_waited_for_in_a_section() {
         "PyMutex_Lock(&mutex); PyMutex_Unlock(&mutex);",
     ] {
         let said = said(body);
-        assert!(said.contains("safe: hold `d`"), "{body}: {said}");
+        assert!(said.contains("safe: iterate over `d`"), "{body}: {said}");
     }
 }
 
@@ -363,7 +363,7 @@ fn a_lock_that_nobody_holds_in_python_is_waited_for() {
     let count = "static void count(void)
 { pthread_mutex_lock(&mutex); n++; pthread_mutex_unlock(&mutex); }";
     let counted = with_locks(count, "count();");
-    assert!(counted.contains("safe: hold `d`"), "{counted}");
+    assert!(counted.contains("safe: iterate over `d`"), "{counted}");
     let left = with_locks(count, "sem_wait(&sem);");
     assert!(!left.contains("SECTION(d);"), "{left}");
 }
@@ -394,7 +394,7 @@ static int f(Ctx *ctx, PyObject *d)
             "{said}"
         );
     }
-    assert!(said("return 1;").contains("safe: hold `d`"));
+    assert!(said("return 1;").contains("safe: iterate over `d`"));
 }
 
 #[test]
@@ -451,7 +451,7 @@ static PyTypeObject Obj_Type = {{ .tp_traverse = (traverseproc)Obj_traverse }};
     let also = said("int each(PyObject *d, visitor f) { return visit_all(d, f, NULL); }");
     assert!(!also.contains("_SECTION("), "{also}");
     assert!(
-        also.contains("by hand: a garbage collector may call"),
+        also.contains("by hand: the garbage collector may call"),
         "{also}"
     );
 }

@@ -29,9 +29,9 @@ fn what_detaches_before_an_exit_moves_behind_the_section() {
     let leave = "note(context, \"old\");\n            RELEASE_GIL;\n            stop_all(context);\n            return NULL;";
     insta::assert_snapshot!(diff(&text(leave)), @r#"
     9: `modules` is iterated over without holding its lock
-      9: `modules`, which the caller passes in: another thread can change it between two calls
-      11: `is_old` can run Python code, which may change it as well
-      safe: hold `modules` in a critical section while it is iterated over
+      9: `modules`, which the caller passes: another thread can change it between two calls
+      11: `is_old` can run Python code, which may also change it
+      safe: iterate over `modules` in a critical section
     @@
          PyObject *name, *module, *last = NULL;
          Py_ssize_t pos = 0;
@@ -105,8 +105,8 @@ release_gil:
 "#;
     insta::assert_snapshot!(diff(text), @"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          PyObject *value;
          Py_ssize_t pos = 0;

@@ -19,7 +19,7 @@ count(Cache *self)
     insta::assert_snapshot!(diff(text), @"
     8: `self->data` is iterated over without holding its lock
       8: `self->data`, a field that other threads can reach: another thread can change it between two calls
-      safe: hold `self->data` in a critical section while it is iterated over
+      safe: iterate over `self->data` in a critical section
     @@
          Py_ssize_t pos = 0;
          int n = 0;
@@ -50,7 +50,7 @@ count(Cache *self)
     insta::assert_snapshot!(diff(text), @r##"
     7: `self->data` is iterated over without holding its lock
       7: `self->data`, a field that other threads can reach: another thread can change it between two calls
-      by hand: `self->data` is assigned in the loop, so that no single section holds it: iterate over a copy (`PyDict_Copy`)
+      by hand: `self->data` is assigned in the loop, so no single section can lock it: iterate over a copy (`PyDict_Copy`)
     "##);
 }
 
@@ -71,8 +71,8 @@ count(PyObject *module)
     insta::assert_snapshot!(diff(text), @r##"
     8: `PyModule_GetDict(module)` is iterated over without holding its lock
       8: the dict of a module or type: another thread can change it between two calls
-      review: hold `PyModule_GetDict(module)` in a critical section while it is iterated over
-      assumes that `PyModule_GetDict(module)` gives the same dict each time, and it stays alive
+      review: iterate over `PyModule_GetDict(module)` in a critical section
+      assumes that `PyModule_GetDict(module)` returns the same dict each time, and the dict stays alive
     @@
          Py_ssize_t pos = 0;
          int n = 0;
@@ -104,8 +104,8 @@ count(DictObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     7: `d` is iterated over without holding its lock
-      7: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      7: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
          int n = 0;
@@ -133,8 +133,8 @@ count(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     7: `d` is iterated over without holding its lock
-      7: `d`, which the caller passes in: another thread can change it between two calls
-      review: hold `d` in a critical section while it is iterated over
+      7: `d`, which the caller passes: another thread can change it between two calls
+      review: iterate over `d` in a critical section
       assumes that `d` is not NULL here
     @@
          Py_ssize_t pos = 0;
@@ -170,11 +170,11 @@ common(PyObject *a, PyObject *b)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `a` is iterated over without holding its lock
-      9: `a`, which the caller passes in: another thread can change it between two calls
-      safe: hold `a` and `b` in a critical section while they are iterated over
+      9: `a`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `a` and `b` in a critical section
     11: `b` is iterated over without holding its lock
-      11: `b`, which the caller passes in: another thread can change it between two calls
-      safe: hold `a` and `b` in a critical section while they are iterated over
+      11: `b`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `a` and `b` in a critical section
     @@
          int n = 0;
      
@@ -220,7 +220,7 @@ common(PyObject *args)
 }}
 "
         ));
-        changed.contains("safe: hold `a` and `b` in a critical section")
+        changed.contains("safe: iterate over `a` and `b` in a critical section")
     };
     assert!(!is_safe("NULL", ""));
     assert!(is_safe("NULL", "if (b == NULL) return 0;"));
@@ -248,11 +248,11 @@ pairs(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     10: `d` is iterated over without holding its lock
-      10: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      10: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          PyObject *k, *l;
          Py_ssize_t i = 0, j;
@@ -299,11 +299,11 @@ deep(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      9: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     11: `inner` is iterated over without holding its lock
       11: the result of `PyDict_Next()`: another thread can change it between two calls
-      by hand: a section of its own would suspend the one around it at each turn of the outer loop: iterate over a copy (`PyDict_Copy`)
+      by hand: a separate section would suspend the outer one in each iteration of the outer loop: iterate over a copy (`PyDict_Copy`)
     @@
          int n = 0;
      
@@ -346,9 +346,9 @@ static PyMethodDef methods[] = {
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `kwargs` is iterated over without holding its lock
-      safe as it is: `kwargs` holds the keyword arguments and is made for this call
+      safe as it is: `kwargs` holds the keyword arguments, and is created for this call
     14: `copy` is iterated over without holding its lock
-      safe as it is: the container is made by `PyDict_Copy()` on line 12 and nobody else has it while the value is in use
+      safe as it is: the container is made by `PyDict_Copy()` on line 12, and no other code has it while the value is in use
     "##);
 }
 
@@ -369,8 +369,8 @@ f(Cache *self)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
-      9: a container made here, and given away or emptied on line 8: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      9: a container made here, and passed on or emptied on line 8: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
      
          self->dict = d;
@@ -405,10 +405,10 @@ f(PyObject *d, PyObject *e)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
-      safe as it is: the critical section that begins on line 8 locks the container as long as the value is in use
+      safe as it is: the critical section that begins on line 8 locks the container while the value is in use
     11: `e` is iterated over without holding its lock
-      11: `e`, which the caller passes in: another thread can change it between two calls
-      by hand: the critical section around it is on another object, and one inside of it would suspend that: lock both with `Py_BEGIN_CRITICAL_SECTION2`
+      11: `e`, which the caller passes: another thread can change it between two calls
+      by hand: the critical section around it locks another object, and an inner section would suspend it: lock both with `Py_BEGIN_CRITICAL_SECTION2`
     "##);
 }
 
@@ -437,9 +437,9 @@ f(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @"
     12: `d` is iterated over without holding its lock
-      safe as it is: the critical section that begins on line 11 locks the container as long as the value is in use
+      safe as it is: the critical section that begins on line 11 locks the container while the value is in use
     16: `d` is iterated over without holding its lock
-      safe as it is: where it is compiled there is a GIL
+      safe as it is: it is compiled only for builds with the GIL
     ");
 }
 
@@ -459,7 +459,7 @@ traverse(Cache *self, visitproc visit, void *arg)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `self->data` is iterated over without holding its lock
-      safe as it is: the garbage collector stops all other threads while it traverses
+      safe as it is: the garbage collector stops all other threads during a traversal
     "##);
 }
 
@@ -502,8 +502,8 @@ fn a_field_that_only_builders_set_needs_no_review() {
     insta::assert_snapshot!(diff(CACHE), @"
     21: `self->data` is iterated over without holding its lock
       21: `self->data`, a field that other threads can reach: another thread can change it between two calls
-      22: `PyObject_CallOneArg` can run Python code, which may change it as well
-      safe: hold `self->data` in a critical section while it is iterated over
+      22: `PyObject_CallOneArg` can run Python code, which may also change it
+      safe: iterate over `self->data` in a critical section
     @@
          PyObject *key;
          Py_ssize_t pos = 0;
@@ -585,7 +585,7 @@ total(Cache *self, PyObject *out)
 #[test]
 fn what_a_loop_calls_on_purpose_may_set_the_field() {
     let said = |body: &str| diff(&loop_with(body));
-    let is_held = |body: &str| said(body).contains("safe: hold");
+    let is_held = |body: &str| said(body).contains("safe: iterate over `");
     let is_copied = |body: &str| said(body).contains("review: iterate over a copy");
     let needs_review = |body: &str| said(body).contains("no other code sets `self->data`");
     assert!(is_held("self->n++;"));
@@ -700,7 +700,7 @@ forget(PyObject *type)
     insta::assert_snapshot!(diff(text), @"
     11: `types` is iterated over without holding its lock
       11: `types`, a variable that all threads share: another thread can change it between two calls
-      safe: hold `types` in a critical section while it is iterated over
+      safe: iterate over `types` in a critical section
     @@
          PyObject *key, *value;
          Py_ssize_t pos = 0;
@@ -762,7 +762,7 @@ count(PyObject *type)
     insta::assert_snapshot!(diff(text), @"
     22: `dict` is iterated over without holding its lock
       22: `types`, a variable that all threads share: another thread can change it between two calls
-      safe: hold `dict` in a critical section while it is iterated over
+      safe: iterate over `dict` in a critical section
     @@
          PyObject *dict = types;
          int n = 0;
@@ -797,8 +797,8 @@ first(Cache *self)
     insta::assert_snapshot!(diff(text), @"
     8: `self->data` is iterated over without holding its lock
       8: `self->data`, a field that other threads can reach: another thread can change it between two calls
-      9: `PyObject_CallOneArg` can run Python code, which may change it as well
-      safe: hold `self->data` in a critical section while it is iterated over
+      9: `PyObject_CallOneArg` can run Python code, which may also change it
+      safe: iterate over `self->data` in a critical section
     @@
          PyObject *key, *value, *result = NULL;
          Py_ssize_t pos = 0;
@@ -843,9 +843,9 @@ first(PyObject *d, PyObject *other)
 "#;
     insta::assert_snapshot!(diff(text), @"
         8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes in: another thread can change it between two calls
-          9: `PyObject_IsTrue` can run Python code, which may change it as well
-          safe: hold `d` in a critical section while it is iterated over
+          8: `d`, which the caller passes: another thread can change it between two calls
+          9: `PyObject_IsTrue` can run Python code, which may also change it
+          safe: iterate over `d` in a critical section
         @@
              PyObject *key, *value;
              Py_ssize_t pos = 0;
@@ -933,7 +933,7 @@ first(PyObject *d)
         let sized = text(&format!("if ({first}(d) == 1)"));
         let begin = format!("SECTION(d);\n     if ({first}(d)");
         assert!(sized.contains(&begin), "{sized}");
-        assert!(sized.contains("safe: hold `d`"), "{sized}");
+        assert!(sized.contains("safe: iterate over `d`"), "{sized}");
     }
 }
 
@@ -960,11 +960,11 @@ static PyMethodDef methods[] = {
 "#;
     insta::assert_snapshot!(diff(text), @"
     2: a dict is iterated over without holding its lock
-      safe as it is: `kwargs` holds the keyword arguments and is made for this call
+      safe as it is: `kwargs` holds the keyword arguments, and is created for this call
     ");
     let shared = text.replace("COUNT(kwargs);", "COUNT(kwargs);\n    COUNT(self);");
     let said = diff(&shared);
-    assert!(said.contains("the call is made by a macro"), "{said}");
+    assert!(said.contains("the call is in a macro"), "{said}");
 }
 
 #[test]
@@ -1010,10 +1010,10 @@ drain(PyObject *self, PyObject *inv)
 ";
     insta::assert_snapshot!(diff(text), @"
         8: `inv` is iterated over without holding its lock
-          8: `inv`, which the caller passes in: another thread can change it between two calls
-          9: `invalidate` can run Python code, which may change it as well
-          review: hold `inv` in a critical section while it is iterated over
-          assumes that no other thread adds to `inv` between the loop and `PyDict_Clear`, which drops what the loop has not seen
+          8: `inv`, which the caller passes: another thread can change it between two calls
+          9: `invalidate` can run Python code, which may also change it
+          review: iterate over `inv` in a critical section
+          assumes that no other thread adds to `inv` between the loop and `PyDict_Clear`, which would drop an item that the loop has not seen
         @@
              Py_ssize_t pos = 0;
              PyObject *key, *value;
@@ -1061,11 +1061,11 @@ drain(PyObject *inv)
 ";
     insta::assert_snapshot!(diff(text), @"
         9: `inv` is iterated over without holding its lock
-          9: `inv`, which the caller passes in: another thread can change it between two calls
-          review: hold `inv` in a critical section while it is iterated over
-          assumes that something keeps `key` alive where it is used after the section (line 11)
-          assumes that something keeps `key` alive inside the loop for a later turn (line 10)
-          assumes that no other thread adds to `inv` between the loop and `PyDict_Clear`, which drops what the loop has not seen
+          9: `inv`, which the caller passes: another thread can change it between two calls
+          review: iterate over `inv` in a critical section
+          assumes that another reference keeps `key` alive where it is used after the section (line 11)
+          assumes that another reference keeps `key` alive in the loop for a later iteration (line 10)
+          assumes that no other thread adds to `inv` between the loop and `PyDict_Clear`, which would drop an item that the loop has not seen
         @@
              PyObject *key;
              long sum = 0;
@@ -1110,10 +1110,10 @@ drain(Jar *self)
     insta::assert_snapshot!(diff(text), @"
         10: `self->inv` is iterated over without holding its lock
           10: `self->inv`, a field that other threads can reach: another thread can change it between two calls
-          review: hold `self->inv` in a critical section while it is iterated over
-          assumes that something keeps `key` alive where it is used after the section (line 13)
-          assumes that something keeps `key` alive inside the loop for a later turn (line 11)
-          assumes that no other thread adds to `self->inv` between the loop and `PyDict_Clear`, which drops what the loop has not seen
+          review: iterate over `self->inv` in a critical section
+          assumes that another reference keeps `key` alive where it is used after the section (line 13)
+          assumes that another reference keeps `key` alive in the loop for a later iteration (line 11)
+          assumes that no other thread adds to `self->inv` between the loop and `PyDict_Clear`, which would drop an item that the loop has not seen
         @@
              PyObject *key;
              long sum = 0;
@@ -1160,9 +1160,9 @@ total(int mode)
     insta::assert_snapshot!(diff(text), @"
         18: `dict` is iterated over without holding its lock
           18: `first`, a variable that all threads share: another thread can change it between two calls
-          review: hold `dict` in a critical section while it is iterated over
-          assumes that something keeps `key` alive where it is used after the section (line 23)
-          assumes that something keeps `key` alive inside the loop for a later turn (line 21)
+          review: iterate over `dict` in a critical section
+          assumes that another reference keeps `key` alive where it is used after the section (line 23)
+          assumes that another reference keeps `key` alive in the loop for a later iteration (line 21)
         @@
              long sum = 0;
              PyObject *dict = mode ? first : second;
@@ -1216,9 +1216,9 @@ total(void)
     insta::assert_snapshot!(diff(text), @"
         18: `dict` is iterated over without holding its lock
           18: `first`, a variable that all threads share: another thread can change it between two calls
-          review: hold `dict` in a critical section while it is iterated over
-          assumes that something keeps `key` alive where it is used after the section (line 21)
-          assumes that something keeps `key` alive inside the loop for a later turn (line 19)
+          review: iterate over `dict` in a critical section
+          assumes that another reference keeps `key` alive where it is used after the section (line 21)
+          assumes that another reference keeps `key` alive in the loop for a later iteration (line 19)
         @@
              PyObject *dict = first;
              Py_INCREF(dict);

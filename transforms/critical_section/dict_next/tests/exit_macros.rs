@@ -36,8 +36,8 @@ next:
 fn macros_that_always_leave_are_used_behind_the_section() {
     insta::assert_snapshot!(diff(LEAVING), @r#"
         15: `d` is iterated over without holding its lock
-          15: `d`, which the caller passes in: another thread can change it between two calls
-          safe: hold `d` in a critical section while it is iterated over
+          15: `d`, which the caller passes: another thread can change it between two calls
+          safe: iterate over `d` in a critical section
         @@
              Py_ssize_t pos = 0;
              int n = 0;
@@ -102,8 +102,8 @@ next:
 "#;
     insta::assert_snapshot!(diff(text), @"
         10: `d` is iterated over without holding its lock
-          10: `d`, which the caller passes in: another thread can change it between two calls
-          safe: hold `d` in a critical section while it is iterated over
+          10: `d`, which the caller passes: another thread can change it between two calls
+          safe: iterate over `d` in a critical section
         @@
              Py_ssize_t pos = 0;
              int n = 0;
@@ -146,8 +146,8 @@ f(PyObject *d)
 }
 "#), @"
         9: `d` is iterated over without holding its lock
-          9: `d`, which the caller passes in: another thread can change it between two calls
-          11: `MY_ERROR` can run Python code, which may change it as well
-          by hand: `MY_ERROR` may be a macro that leaves the loop, which would leave the critical section open: move the loop into a function of its own and call that between begin and end, or iterate over `PyDict_Copy`
+          9: `d`, which the caller passes: another thread can change it between two calls
+          11: `MY_ERROR` can run Python code, which may also change it
+          by hand: `MY_ERROR` may be a macro that leaves the loop, which would leave the critical section open: move the loop into a separate function and call that in the section, or iterate over `PyDict_Copy`
         ");
 }

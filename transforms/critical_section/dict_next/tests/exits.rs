@@ -24,8 +24,8 @@ all_str(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          PyObject *key, *value;
          Py_ssize_t pos = 0;
@@ -75,8 +75,8 @@ done:
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      9: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
          int rc = -1;
@@ -121,9 +121,9 @@ check(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes in: another thread can change it between two calls
-      11: `PyErr_Format` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      9: `d`, which the caller passes: another thread can change it between two calls
+      11: `PyErr_Format` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          PyObject *key;
          Py_ssize_t pos = 0;
@@ -183,8 +183,8 @@ error:
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          PyObject *key, *value;
          Py_ssize_t pos = 0;
@@ -249,8 +249,8 @@ find(PyObject *d, PyObject **table, int n)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      9: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
          int i;
@@ -305,8 +305,8 @@ has_none(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      9: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          int found = 0;
      
@@ -346,8 +346,8 @@ each(PyObject *d, int n)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     10: `d` is iterated over without holding its lock
-      10: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      10: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
      
          while (n--) {
@@ -403,8 +403,8 @@ names(PyObject *o)
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
       9: the result of `PyObject_GetAttrString()`: another thread can change it between two calls
-      11: `Py_DECREF` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      11: `Py_DECREF` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          PyObject *key;
          Py_ssize_t pos = 0;
@@ -452,11 +452,11 @@ both(PyObject *a, PyObject *b)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `a` is iterated over without holding its lock
-      8: `a`, which the caller passes in: another thread can change it between two calls
-      safe: hold `a` in a critical section while it is iterated over
+      8: `a`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `a` in a critical section
     13: `b` is iterated over without holding its lock
-      13: `b`, which the caller passes in: another thread can change it between two calls
-      safe: hold `b` in a critical section while it is iterated over
+      13: `b`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `b` in a critical section
     @@
          PyObject *key;
          Py_ssize_t pos = 0;
@@ -514,8 +514,8 @@ again:
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     11: `d` is iterated over without holding its lock
-      11: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      11: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          PyObject *key;
          Py_ssize_t pos;
@@ -560,8 +560,8 @@ all_str(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @"
         8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes in: another thread can change it between two calls
-          safe: hold `d` in a critical section while it is iterated over
+          8: `d`, which the caller passes: another thread can change it between two calls
+          safe: iterate over `d` in a critical section
         @@
              PyObject *key, *value;
              Py_ssize_t pos = 0;
@@ -606,9 +606,9 @@ has_text(PyObject *d, int *found)
 ";
     insta::assert_snapshot!(diff(text), @"
         8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes in: another thread can change it between two calls
-          10: `Py_DECREF` can run Python code, which may change it as well
-          safe: hold `d` in a critical section while it is iterated over
+          8: `d`, which the caller passes: another thread can change it between two calls
+          10: `Py_DECREF` can run Python code, which may also change it
+          safe: iterate over `d` in a critical section
         @@
              Py_ssize_t pos = 0;
              PyObject *key;
@@ -637,8 +637,8 @@ has_text(PyObject *d, int *found)
     let text = text.replace("*found = 1;", "*found = PyUnicode_Check(key);");
     insta::assert_snapshot!(diff(&text), @"
         8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes in: another thread can change it between two calls
-          10: `Py_DECREF` can run Python code, which may change it as well
-          by hand: the dict is released in the loop, but a critical section needs it until its end: release it behind the loop
+          8: `d`, which the caller passes: another thread can change it between two calls
+          10: `Py_DECREF` can run Python code, which may also change it
+          by hand: the dict is released in the loop, but a critical section needs it until its end: release it after the loop
         ");
 }

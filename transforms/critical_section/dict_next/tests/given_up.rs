@@ -106,7 +106,10 @@ fn what_attaches_again_is_fine() {
         "Py_BEGIN_ALLOW_THREADS\n close(1);\n Py_END_ALLOW_THREADS\n return 1;",
     ] {
         let diff = diff(&text(above, leave));
-        assert!(diff.contains("safe: hold `d` in a critical"), "{diff}");
+        assert!(
+            diff.contains("safe: iterate over `d` in a critical"),
+            "{diff}"
+        );
     }
 }
 

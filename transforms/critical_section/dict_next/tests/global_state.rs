@@ -24,7 +24,7 @@ close_all(PyObject *self, PyObject *d)
     )
 }
 
-const CLAIM: &str = "releases in front of where `errno` is read do not run code that changes it";
+const CLAIM: &str = "the releases before `errno` is read do not run code that changes it";
 
 #[test]
 fn errno_behind_the_loop_is_asked_for() {
@@ -57,7 +57,7 @@ fn errno_that_is_read_in_the_loop_or_set_anew_is_not() {
         ),
     ] {
         let diff = diff(&text("", fail, behind));
-        assert!(diff.contains("safe: hold `d`"), "{diff}");
+        assert!(diff.contains("safe: iterate over `d`"), "{diff}");
     }
 }
 
@@ -74,7 +74,7 @@ fn errno_that_a_function_puts_back_is_not_read_by_it() {
     };
     let keeps = "saved = errno; free(p); errno = saved;";
     let plain = said(keeps, "drop(NULL);");
-    assert!(plain.contains("safe: hold `d`"), "{plain}");
+    assert!(plain.contains("safe: iterate over `d`"), "{plain}");
     let read = "PyErr_SetFromErrno(PyExc_OSError);";
     for (body, behind) in [
         // The number that `drop` puts back is that of `close`.
@@ -112,8 +112,8 @@ fn a_variable_of_the_file_that_a_moved_macro_reads_is_asked_for() {
         )
     };
     let moved = diff(&text(&above("last_error"), "FAIL();", "return;"));
-    let claim = "no code that releases run sets `last_error`";
+    let claim = "no code that the releases run sets `last_error`";
     assert!(moved.contains(claim), "{moved}");
     let constant = diff(&text(&above("1"), "FAIL();", "return;"));
-    assert!(constant.contains("safe: hold `d`"), "{constant}");
+    assert!(constant.contains("safe: iterate over `d`"), "{constant}");
 }

@@ -18,10 +18,10 @@ f(PyObject *d, PyObject *key)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes in: another thread can change it between two calls
-      8: `visit` can run Python code, which may change it as well
-      review: hold `d` in a critical section while it is iterated over
-      assumes that something keeps `key` alive inside the loop while calls there run Python code
+      9: `d`, which the caller passes: another thread can change it between two calls
+      8: `visit` can run Python code, which may also change it
+      review: iterate over `d` in a critical section
+      assumes that another reference keeps `key` alive in the loop while calls run Python code
       assumes that `d` is not NULL here
     @@
          Py_ssize_t pos = 0;
@@ -56,9 +56,9 @@ f(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      9: `visit` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      9: `visit` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
      
@@ -97,9 +97,9 @@ f(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     10: `d` is iterated over without holding its lock
-      10: `d`, which the caller passes in: another thread can change it between two calls
-      11: `visit` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      10: `d`, which the caller passes: another thread can change it between two calls
+      11: `visit` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          int n = 0;
      
@@ -134,9 +134,9 @@ f(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      9: `visit` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      9: `visit` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
      
@@ -182,9 +182,9 @@ show(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      13: `PyObject_Str` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      13: `PyObject_Str` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
      
@@ -235,9 +235,9 @@ show(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      9: `Py_XDECREF` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      9: `Py_XDECREF` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
      
@@ -276,9 +276,9 @@ show(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      9: `get_text` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      9: `get_text` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          PyObject *key, *v;
          Py_ssize_t pos = 0;
@@ -335,9 +335,9 @@ show(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      9: `look` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      9: `look` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          PyObject *key;
          Py_ssize_t pos = 0;
@@ -386,9 +386,9 @@ show(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      13: `look` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      13: `look` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          PyObject *key;
          Py_ssize_t pos = 0;

@@ -20,8 +20,8 @@ f(PyObject *d, PyObject *wanted)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
      
@@ -57,8 +57,8 @@ done:
 "#;
     insta::assert_snapshot!(diff(text), @"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
      
@@ -99,8 +99,8 @@ done:
 "#;
     insta::assert_snapshot!(diff(text), @"
     9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      9: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          int n = 0;
      
@@ -142,8 +142,8 @@ done:
 "#;
     insta::assert_snapshot!(diff(text), @"
     11: `d` is iterated over without holding its lock
-      11: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      11: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          if (d == Py_None)
              goto done;

@@ -22,8 +22,8 @@ count(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      9: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          int n = 0;
      
@@ -55,8 +55,8 @@ count(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          int n = 0;
      
@@ -86,8 +86,8 @@ sum(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      9: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          Py_ssize_t n;
      
@@ -122,8 +122,8 @@ f(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     11: `d` is iterated over without holding its lock
-      11: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      11: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          pos = 0;
          if (d) {
@@ -164,8 +164,8 @@ f(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      9: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
      	Py_ssize_t pos = 0;
      
@@ -211,8 +211,8 @@ f(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
        PyObject *key;
        Py_ssize_t pos = 0;
@@ -261,8 +261,8 @@ f(PyObject *d, int n)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     10: `d` is iterated over without holding its lock
-      10: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      10: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
      
          switch (n) {
@@ -301,8 +301,8 @@ count(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          int n = 0;
      
@@ -331,9 +331,9 @@ f(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      10: `visit` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      10: `visit` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
      
@@ -368,8 +368,8 @@ f(PyObject *d, int failed)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          PyObject *key;
          Py_ssize_t pos = 0;
@@ -415,9 +415,9 @@ visit_all(PyObject *d)
 ";
     insta::assert_snapshot!(diff(text), @"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      14: `visit` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      14: `visit` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          PyObject *key, *value;
          Py_ssize_t pos = 0;
@@ -479,9 +479,9 @@ visit_all(PyObject *d, PyObject *callback)
     };
     insta::assert_snapshot!(diff(&text("")), @"
         10: `d` is iterated over without holding its lock
-          10: `d`, which the caller passes in: another thread can change it between two calls
-          11: `PyObject_CallOneArg` can run Python code, which may change it as well
-          safe: hold `d` in a critical section while it is iterated over
+          10: `d`, which the caller passes: another thread can change it between two calls
+          11: `PyObject_CallOneArg` can run Python code, which may also change it
+          safe: iterate over `d` in a critical section
         @@
              PyObject *value;
              Py_ssize_t pos = 0;
@@ -508,5 +508,5 @@ visit_all(PyObject *d, PyObject *callback)
         ");
     // The branch ends in front of the loop.
     let apart = diff(&text("\n#endif\n#ifdef HAVE_ITEMS\n"));
-    assert!(apart.contains("stand in an `#if`"), "{apart}");
+    assert!(apart.contains("are in an `#if`"), "{apart}");
 }

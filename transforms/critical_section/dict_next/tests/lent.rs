@@ -26,17 +26,17 @@ add_all(PyObject *list, PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes in: another thread can change it between two calls
-      12: `PyList_Append` can run Python code, which may change it as well
-      review: hold `d` in a critical section while it is iterated over
-      assumes that something keeps `k2` alive inside the loop while calls there run Python code
-      assumes that something keeps `v2` alive inside the loop while calls there run Python code
+      9: `d`, which the caller passes: another thread can change it between two calls
+      12: `PyList_Append` can run Python code, which may also change it
+      review: iterate over `d` in a critical section
+      assumes that another reference keeps `k2` alive in the loop while calls run Python code
+      assumes that another reference keeps `v2` alive in the loop while calls run Python code
     11: `d` is iterated over without holding its lock
-      11: `d`, which the caller passes in: another thread can change it between two calls
-      12: `PyList_Append` can run Python code, which may change it as well
-      review: hold `d` in a critical section while it is iterated over
-      assumes that something keeps `k2` alive inside the loop while calls there run Python code
-      assumes that something keeps `v2` alive inside the loop while calls there run Python code
+      11: `d`, which the caller passes: another thread can change it between two calls
+      12: `PyList_Append` can run Python code, which may also change it
+      review: iterate over `d` in a critical section
+      assumes that another reference keeps `k2` alive in the loop while calls run Python code
+      assumes that another reference keeps `v2` alive in the loop while calls run Python code
     @@
          Py_ssize_t p = 0, q;
          long n = 0;
@@ -107,10 +107,10 @@ sum_of_held(PyObject *list, PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r#"
     10: `d` is iterated over without holding its lock
-      10: `d`, which the caller passes in: another thread can change it between two calls
-      by hand: calls in the critical section around it that run Python code or wait for a lock suspend it, and then nothing keeps `k` and `v` alive: take references at the top of the loop, and release them on each way out of its body
+      10: `d`, which the caller passes: another thread can change it between two calls
+      by hand: calls that run Python code or wait for a lock suspend the critical section around it, and then nothing keeps `k` and `v` alive: take references at the top of the loop, and release them wherever its body is left
     26: `d` is iterated over without holding its lock
-      safe as it is: the critical section that begins on line 25 locks the container as long as the value is in use
+      safe as it is: the critical section that begins on line 25 locks the container while the value is in use
     "#);
 }
 
@@ -140,9 +140,9 @@ sum(PyObject *list, PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes in: another thread can change it between two calls
-      11: `PyList_Append` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      9: `d`, which the caller passes: another thread can change it between two calls
+      11: `PyList_Append` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          Py_ssize_t p = 0;
          double n = 0;
@@ -200,9 +200,9 @@ sum(PyObject *list, PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes in: another thread can change it between two calls
-      12: `PyList_Append` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      9: `d`, which the caller passes: another thread can change it between two calls
+      12: `PyList_Append` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          long n = 0;
      
@@ -250,9 +250,12 @@ copy(PyObject *d, PyObject *list)
     };
     // `PyList_SetItem` has released it: wrong as before, and nothing that the loop holds.
     let item = said("item");
-    assert!(item.contains("safe: hold `d`"), "{item}");
+    assert!(item.contains("safe: iterate over `d`"), "{item}");
     let value = said("value");
-    assert!(value.contains("something keeps `value` alive"), "{value}");
+    assert!(
+        value.contains("another reference keeps `value` alive"),
+        "{value}"
+    );
 }
 
 #[test]
@@ -335,8 +338,8 @@ count(PyObject *arg)
     insta::assert_snapshot!(diff(text), @"
         11: `cache` is iterated over without holding its lock
           11: `cache`, a variable that all threads share: another thread can change it between two calls
-          12: `PyObject_IsTrue` can run Python code, which may change it as well
-          safe: hold `cache` in a critical section while it is iterated over
+          12: `PyObject_IsTrue` can run Python code, which may also change it
+          safe: iterate over `cache` in a critical section
         @@
              Py_ssize_t pos = 0;
              long n = 0;
@@ -460,8 +463,8 @@ out:
     insta::assert_snapshot!(inner[..5].join("\n"), @r#"
     11: `v` is iterated over without holding its lock
       11: the result of `PyDict_Next()`: another thread can change it between two calls
-      15: `PyLong_AsLong` can run Python code, which may change it as well
-      review: hold `v` in a critical section while it is iterated over
-      assumes that `v` is alive while the section waits for its lock: the loop around it lends it
+      15: `PyLong_AsLong` can run Python code, which may also change it
+      review: iterate over `v` in a critical section
+      assumes that `v` stays alive while the section waits for its lock: it is borrowed from the outer loop
     "#);
 }

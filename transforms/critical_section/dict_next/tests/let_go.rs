@@ -29,8 +29,8 @@ static PyObject *f(PyObject *o, PyObject *list)
 fn a_dict_that_the_function_has_given_up_is_kept_by_others() {
     let made = "d = PyObject_GetAttrString(o, \"d\"); if (d == NULL) return NULL;";
     let kept = |then: &str| assumed(&format!("{made} {then}"));
-    let is_safe = "safe: hold `d` in a critical section while it is iterated over false";
-    let is_gone = "assumes that something keeps `d` alive until the section begins true";
+    let is_safe = "safe: iterate over `d` in a critical section false";
+    let is_gone = "assumes that another reference keeps `d` alive until the section begins true";
     assert_eq!(kept(""), is_safe);
     assert_eq!(kept("Py_DECREF(d);"), is_gone);
     assert_eq!(kept("Py_XDECREF(d);"), is_gone);

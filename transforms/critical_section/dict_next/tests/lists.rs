@@ -50,9 +50,9 @@ const TEST: &str = "if (item != other && PyUnicode_Check(item)) found = 1;";
 #[test]
 fn a_loop_with_its_size_is_held() {
     insta::assert_snapshot!(diff(&looped(SIZE, "i < n", TEST, "")), @"
-        11: `PyList_GET_ITEM` gives a borrowed reference out of `list`, which the caller passes in: another thread can free it
+        11: `PyList_GET_ITEM` returns a borrowed reference from `list`, which the caller passes: another thread can free it
           11: borrowed here
-          12: used here, when another thread may have freed it
+          12: used here, after another thread may have freed it
           safe: hold `list` in a critical section while its items are read
         @@
              PyObject *item, *last = NULL;
@@ -92,13 +92,13 @@ fn loops_that_go_by_one_size_are_held_together() {
     *kind = is_number + 2 * is_text;
     return 0;";
     insta::assert_snapshot!(diff(body), @"
-        14: `PyList_GET_ITEM` gives a borrowed reference out of `list`, which the caller passes in: another thread can free it
+        14: `PyList_GET_ITEM` returns a borrowed reference from `list`, which the caller passes: another thread can free it
           14: borrowed here
-          15: used here, when another thread may have freed it
+          15: used here, after another thread may have freed it
           safe: hold `list` in a critical section while its items are read
-        19: `PyList_GET_ITEM` gives a borrowed reference out of `list`, which the caller passes in: another thread can free it
+        19: `PyList_GET_ITEM` returns a borrowed reference from `list`, which the caller passes: another thread can free it
           19: borrowed here
-          20: used here, when another thread may have freed it
+          20: used here, after another thread may have freed it
           safe: hold `list` in a critical section while its items are read
         @@
              Py_ssize_t i, n;
@@ -136,7 +136,7 @@ fn a_size_in_a_declaration_is_asked_for_in_the_section() {
         } while (0);
     return 0;";
     insta::assert_snapshot!(diff(body), @"
-        9: `PyList_GET_ITEM` gives a borrowed reference out of `list`, which the caller passes in: another thread can free it
+        9: `PyList_GET_ITEM` returns a borrowed reference from `list`, which the caller passes: another thread can free it
           safe: hold `list` in a critical section while its items are read
         @@
          kind_of(PyObject *list, PyObject *other, int *kind)
@@ -163,9 +163,9 @@ fn a_size_that_each_turn_asks_for_lets_python_run() {
             found++;
         Py_DECREF(item);";
     insta::assert_snapshot!(diff(&looped("", "i < PyList_GET_SIZE(list)", inner, "")), @"
-        10: `PyList_GET_ITEM` gives a borrowed reference out of `list`, which the caller passes in: another thread can free it
+        10: `PyList_GET_ITEM` returns a borrowed reference from `list`, which the caller passes: another thread can free it
           10: borrowed here
-          11: used here, when another thread may have freed it
+          11: used here, after another thread may have freed it
           safe: hold `list` in a critical section while its items are read
         @@
              PyObject *item, *last = NULL;
@@ -209,9 +209,9 @@ setstate(Node *self, PyObject *state)
 }
 ";
     insta::assert_snapshot!(run_triaged(&UNCHECKED_LIST_ITEM, text), @r#"
-        14: `PyList_GET_ITEM` gives a borrowed reference out of `state`, which the caller passes in: another thread can free it
+        14: `PyList_GET_ITEM` returns a borrowed reference from `state`, which the caller passes: another thread can free it
           14: borrowed here
-          18: used here, when another thread may have freed it
+          18: used here, after another thread may have freed it
           safe: hold `state` in a critical section while its items are read
         @@
          {
@@ -409,7 +409,7 @@ has_text(PyObject *fast)
 }
 ";
     insta::assert_snapshot!(run_triaged(&BORROWED_SEQUENCE_FAST_ITEM, text), @"
-        9: `PySequence_Fast_GET_ITEM` gives a borrowed reference out of `fast`, which the caller passes in: another thread can free it
+        9: `PySequence_Fast_GET_ITEM` returns a borrowed reference from `fast`, which the caller passes: another thread can free it
           safe: hold `fast` in a critical section while its items are read
         @@
              Py_ssize_t i;

@@ -33,9 +33,9 @@ fn the_only_item_is_held_where_the_size_is_asked() {
         return 0;";
     insta::assert_snapshot!(only("size == 1", rest), @"
         11: `d` is iterated over without holding its lock
-          11: `d`, which the caller passes in: another thread can change it between two calls
-          12: `save` can run Python code, which may change it as well
-          safe: hold `d` in a critical section while it is iterated over
+          11: `d`, which the caller passes: another thread can change it between two calls
+          12: `save` can run Python code, which may also change it
+          safe: iterate over `d` in a critical section
         @@
              Py_ssize_t pos = 0, size;
              int n = 0;
@@ -111,9 +111,9 @@ check(PyObject *unused)
 "#;
     insta::assert_snapshot!(diff(text), @r#"
         13: `unused` is iterated over without holding its lock
-          13: `unused`, which the caller passes in: another thread can change it between two calls
-          15: `PyErr_Format` can run Python code, which may change it as well
-          safe: hold `unused` in a critical section while it is iterated over
+          13: `unused`, which the caller passes: another thread can change it between two calls
+          15: `PyErr_Format` can run Python code, which may also change it
+          safe: iterate over `unused` in a critical section
         @@
              if (unused != NULL)
              {
@@ -144,8 +144,8 @@ check(PyObject *unused)
 fn who_says_nothing_of_an_item_is_asked() {
     let needs = |condition: &str| {
         let said = only(condition, "take(key);");
-        assert!(said.contains("hold `d`"), "{said}");
-        said.contains("assumes that `d` has an item when `PyDict_Next` is called")
+        assert!(said.contains("iterate over `d`"), "{said}");
+        said.contains("assumes that `d` is not empty when `PyDict_Next` is called")
     };
     for condition in [
         "size",
@@ -193,9 +193,9 @@ fn left(guard: &str) -> String {
 fn what_comes_behind_the_way_out_has_an_item() {
     insta::assert_snapshot!(left("if (!PyDict_Next(d, &pos, &key, &value)) {\n        PyErr_SetString(PyExc_KeyError, \"empty\");\n        return NULL;\n    }"), @r##"
     6: `d` is iterated over without holding its lock
-      6: `d`, which the caller passes in: another thread can change it between two calls
-      10: `visit` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      6: `d`, which the caller passes: another thread can change it between two calls
+      10: `visit` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          PyObject *key, *value;
          Py_ssize_t pos = 0;
@@ -221,9 +221,9 @@ fn what_comes_behind_the_way_out_has_an_item() {
     "##);
     insta::assert_snapshot!(left("if (PyDict_Next(d, &pos, &key, &value) == 0)\n        return NULL;"), @r##"
     6: `d` is iterated over without holding its lock
-      6: `d`, which the caller passes in: another thread can change it between two calls
-      8: `visit` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      6: `d`, which the caller passes: another thread can change it between two calls
+      8: `visit` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          PyObject *key, *value;
          Py_ssize_t pos = 0;
@@ -277,8 +277,8 @@ first(PyObject *self, PyObject *d)
 "
     ), @r#"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          PyObject *key, *value;
          Py_ssize_t pos = 0;
@@ -318,8 +318,8 @@ first(PyObject *d)
 "
     ), @r#"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      8: `PyObject_IsTrue` can run Python code, which may change it as well
-      by hand: the rewrite that was tried does not hold: it wants two things of the same text; change this function by hand
+      8: `d`, which the caller passes: another thread can change it between two calls
+      8: `PyObject_IsTrue` can run Python code, which may also change it
+      by hand: the automatic rewrite failed validation: it changes the same text in two different ways; change this function by hand
     "#);
 }

@@ -25,9 +25,9 @@ visit_all(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      11: `visit` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      11: `visit` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          PyObject *key, *value;
          Py_ssize_t pos = 0;
@@ -86,9 +86,9 @@ visit_all(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes in: another thread can change it between two calls
-      10: `PyErr_Clear` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      9: `d`, which the caller passes: another thread can change it between two calls
+      10: `PyErr_Clear` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          int n = 0;
      
@@ -128,9 +128,9 @@ copy(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     11: `d` is iterated over without holding its lock
-      11: `d`, which the caller passes in: another thread can change it between two calls
-      12: `PyDict_SetItem` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      11: `d`, which the caller passes: another thread can change it between two calls
+      12: `PyDict_SetItem` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          PyObject *key, *value, *result;
          Py_ssize_t pos = 0;
@@ -181,9 +181,9 @@ first(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      9: `PyObject_Repr` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      9: `PyObject_Repr` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          PyObject *key;
          Py_ssize_t pos = 0;
@@ -227,9 +227,9 @@ visit_all(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     7: `d` is iterated over without holding its lock
-      7: `d`, which the caller passes in: another thread can change it between two calls
-      10: `visit` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      7: `d`, which the caller passes: another thread can change it between two calls
+      10: `visit` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          PyObject *key;
          Py_ssize_t pos = 0;
@@ -277,9 +277,9 @@ last(PyObject *d, PyObject **out)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     7: `d` is iterated over without holding its lock
-      7: `d`, which the caller passes in: another thread can change it between two calls
-      9: `visit` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      7: `d`, which the caller passes: another thread can change it between two calls
+      9: `visit` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          PyObject *value;
          Py_ssize_t pos = 0;
@@ -310,9 +310,9 @@ last(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @"
     7: `d` is iterated over without holding its lock
-      7: `d`, which the caller passes in: another thread can change it between two calls
-      review: hold `d` in a critical section while it is iterated over
-      assumes that something keeps `value` alive where it is used after the section (line 9)
+      7: `d`, which the caller passes: another thread can change it between two calls
+      review: iterate over `d` in a critical section
+      assumes that another reference keeps `value` alive where it is used after the section (line 9)
     @@
          PyObject *value = NULL;
          Py_ssize_t pos = 0;
@@ -344,16 +344,16 @@ f(Box *self, PyObject *d)
             .collect::<String>()
     };
     insta::assert_snapshot!(fixed("        first(value, &item);\n    return 0;\n"), @"
-    8: `first` can run Python code, which may change it as well
-    safe: hold `d` in a critical section while it is iterated over
+    8: `first` can run Python code, which may also change it
+    safe: iterate over `d` in a critical section
     ");
     insta::assert_snapshot!(fixed("        first(value, &item);\n    return show(item);\n"), @"
-    8: `first` can run Python code, which may change it as well
-    review: hold `d` in a critical section while it is iterated over
+    8: `first` can run Python code, which may also change it
+    review: iterate over `d` in a critical section
     ");
     insta::assert_snapshot!(fixed("        first(value, &self->item);\n    return 0;\n"), @"
-    8: `first` can run Python code, which may change it as well
-    review: hold `d` in a critical section while it is iterated over
+    8: `first` can run Python code, which may also change it
+    review: iterate over `d` in a critical section
     ");
 }
 
@@ -371,9 +371,9 @@ fill(PyObject *d, PyObject **out)
 "#;
     insta::assert_snapshot!(diff(text), @"
     7: `d` is iterated over without holding its lock
-      7: `d`, which the caller passes in: another thread can change it between two calls
-      review: hold `d` in a critical section while it is iterated over
-      assumes that something keeps `value` alive as long as others use what is stored inside the loop (line 8)
+      7: `d`, which the caller passes: another thread can change it between two calls
+      review: iterate over `d` in a critical section
+      assumes that another reference keeps `value` alive as long as other code uses what the loop stores (line 8)
     @@
          PyObject *value;
          Py_ssize_t pos = 0;
@@ -405,9 +405,9 @@ names(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     7: `d` is iterated over without holding its lock
-      7: `d`, which the caller passes in: another thread can change it between two calls
-      10: `PyErr_Clear` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      7: `d`, which the caller passes: another thread can change it between two calls
+      10: `PyErr_Clear` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          PyObject *key;
          Py_ssize_t pos = 0;
@@ -454,9 +454,9 @@ show(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @r##"
     7: `d` is iterated over without holding its lock
-      7: `d`, which the caller passes in: another thread can change it between two calls
-      8: `Py_BuildValue` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      7: `d`, which the caller passes: another thread can change it between two calls
+      8: `Py_BuildValue` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          PyObject *key, *v;
          Py_ssize_t pos = 0;
@@ -505,11 +505,11 @@ fill(List *list, PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @"
         13: `d` is iterated over without holding its lock
-          13: `d`, which the caller passes in: another thread can change it between two calls
-          14: `append` can run Python code, which may change it as well
-          review: hold `d` in a critical section while it is iterated over
-          assumes that something keeps `value` alive as long as others use what is stored inside the loop (line 14)
-          assumes that something keeps `value` alive inside the loop while calls there run Python code
+          13: `d`, which the caller passes: another thread can change it between two calls
+          14: `append` can run Python code, which may also change it
+          review: iterate over `d` in a critical section
+          assumes that another reference keeps `value` alive as long as other code uses what the loop stores (line 14)
+          assumes that another reference keeps `value` alive in the loop while calls run Python code
         @@
              PyObject *value;
              Py_ssize_t pos = 0;
@@ -546,7 +546,7 @@ fill(List *list, PyObject *d)
     let sometimes = with("if (list->size < 8) list->items[list->size++] = value;");
     assert!(sometimes.contains("keeps `value` alive"), "{sometimes}");
     let copied = with("list->names[list->size++] = strdup(PyUnicode_AsUTF8(value));");
-    assert!(copied.contains("safe: hold `d`"), "{copied}");
+    assert!(copied.contains("safe: iterate over `d`"), "{copied}");
     let same = with("list->names[list->size++] = (char *)PyUnicode_AsUTF8(value);");
     assert!(same.contains("keeps `value` alive"), "{same}");
 }
@@ -573,16 +573,14 @@ bail:
     let said = diff(text);
     assert!(
         said.contains(
-            "assumes that `value` is not released after the section (line 14): only `PyDict_Next` \
-             gives it a value, which it lends"
+            "assumes that `value` is not released after the section (line 14): it only holds what it borrows from `PyDict_Next`"
         ),
         "{said}"
     );
     let said = diff(&text.replace("*value = NULL;", "*value = PyLong_FromLong(1);"));
     assert!(
         said.contains(
-            "assumes that `value` is a reference of the function's own where it is released \
-             after the section (line 14), and not what `PyDict_Next` lent"
+            "assumes that `value` holds a reference that the function owns, not one borrowed from `PyDict_Next`, where it is released after the section (line 14)"
         ),
         "{said}"
     );
@@ -618,9 +616,9 @@ fn without_an_item_the_variables_are_what_they_were() {
         Py_CLEAR(key);";
     insta::assert_snapshot!(owned(turn, "Py_XDECREF(key);"), @"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      10: `visit` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      10: `visit` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          PyObject *key = NULL, *value = NULL;
          Py_ssize_t pos = 0;
@@ -671,7 +669,7 @@ last(PyObject *d)
 }
 ";
     let used = diff(text);
-    assert!(!used.contains("safe: hold"), "{used}");
+    assert!(!used.contains("safe: iterate over `"), "{used}");
 }
 
 /// The rule on a loop that keeps a text of its items, which is used behind it.
@@ -711,7 +709,7 @@ fn a_text_that_a_call_stores_is_used_behind_the_loop() {
         );
     }
     let copied = text_of_last("length = strlen(find_name(key))");
-    assert!(copied.contains("safe: hold"), "{copied}");
+    assert!(copied.contains("safe: iterate over `"), "{copied}");
 }
 
 #[test]
@@ -774,9 +772,9 @@ show_all(PyObject *d, PyObject *hook)
 fn what_is_given_to_a_container_is_held_where_the_container_dies() {
     insta::assert_snapshot!(given_to("Py_BuildValue(\"(N)\", value)"), @r#"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      10: `Py_BuildValue` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      10: `Py_BuildValue` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
      
@@ -808,7 +806,7 @@ fn what_is_given_to_a_container_is_held_where_the_container_dies() {
     ] {
         let found = given_to(other).replace(other, "Py_BuildValue(\"(N)\", value)");
         let patch = |text: &str| text.split_once("@@").map(|(_, patch)| patch.to_owned());
-        assert!(found.contains("safe: hold"), "{other}: {found}");
+        assert!(found.contains("safe: iterate over `"), "{other}: {found}");
         assert_eq!(patch(&found), patch(&by_format), "{other}");
     }
 }
@@ -849,14 +847,14 @@ call_each(PyObject *d, PyObject *callback)
     };
     let lent = calls("");
     insta::assert_snapshot!(told(&lent), @"
-    review: hold `d` in a critical section while it is iterated over
-    assumes that `value` is a reference of the function's own where it is given away inside the loop (line 9), and not what `PyDict_Next` lent
-    assumes that something keeps `value` alive inside the loop while calls there run Python code
+    review: iterate over `d` in a critical section
+    assumes that `value` holds a reference that the function owns, not one borrowed from `PyDict_Next`, where the loop gives it away (line 9)
+    assumes that another reference keeps `value` alive in the loop while calls run Python code
     ");
     assert!(!lent.contains("Py_INCREF(value);"), "{lent}");
 
     let owned = calls("Py_INCREF(value);\n        ");
-    insta::assert_snapshot!(told(&owned), @"safe: hold `d` in a critical section while it is iterated over");
+    insta::assert_snapshot!(told(&owned), @"safe: iterate over `d` in a critical section");
     assert_eq!(
         owned.matches("+        Py_INCREF(value);").count(),
         1,

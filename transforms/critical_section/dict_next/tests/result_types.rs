@@ -33,7 +33,10 @@ fn no_variable_is_const_that_gets_its_value_later() {
         assert!(diff.contains(declared), "{diff}");
     }
     let diff = diff(&text("static constant"));
-    assert!(diff.contains("a type that no new variable can"), "{diff}");
+    assert!(
+        diff.contains("whose type cannot be used for a new variable"),
+        "{diff}"
+    );
 }
 
 #[test]
@@ -54,9 +57,9 @@ has_none(PyObject *d)
 "#;
     insta::assert_snapshot!(diff(text), @"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      10: `PyErr_Clear` can run Python code, which may change it as well
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      10: `PyErr_Clear` can run Python code, which may also change it
+      safe: iterate over `d` in a critical section
     @@
          PyObject *value;
          Py_ssize_t pos = 0;

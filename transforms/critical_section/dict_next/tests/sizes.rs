@@ -25,8 +25,8 @@ fn the_section_begins_where_the_size_is_asked() {
     let malloc = "hashes = malloc(PyDict_Size(d) * sizeof(*hashes));";
     insta::assert_snapshot!(filled(malloc, "*hashes++ = 1;"), @"
         8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes in: another thread can change it between two calls
-          safe: hold `d` in a critical section while it is iterated over
+          8: `d`, which the caller passes: another thread can change it between two calls
+          safe: iterate over `d` in a critical section
         @@
              Py_ssize_t pos = 0, n, i = 0;
              PyObject *key;
@@ -66,9 +66,9 @@ fill(PyObject *d, PyObject *seen)
 ";
     insta::assert_snapshot!(diff(text), @"
         14: `d` is iterated over without holding its lock
-          14: `d`, which the caller passes in: another thread can change it between two calls
-          15: `take` can run Python code, which may change it as well
-          safe: hold `d` in a critical section while it is iterated over
+          14: `d`, which the caller passes: another thread can change it between two calls
+          15: `take` can run Python code, which may also change it
+          safe: iterate over `d` in a critical section
         @@
              PyObject *key;
              char **names;
@@ -109,13 +109,13 @@ fill(PyObject *d, PyObject *seen)
 #[test]
 fn a_size_that_is_only_compared_asks_for_nothing() {
     let empty = filled("if (PyDict_Size(d) == 0) return 0;", "*hashes++ = 1;");
-    assert!(empty.contains("safe: hold `d`"), "{empty}");
+    assert!(empty.contains("safe: iterate over `d`"), "{empty}");
     assert!(!empty.contains("end_section"), "{empty}");
     let known = filled(
         "if (PyDict_Size(d) > pos) hashes = grow();",
         "*hashes++ = 1;",
     );
-    assert!(known.contains("safe: hold `d`"), "{known}");
+    assert!(known.contains("safe: iterate over `d`"), "{known}");
     assert!(
         known.contains("SECTION(d);\n     if (PyDict_Size"),
         "{known}"
@@ -126,7 +126,7 @@ fn a_size_that_is_only_compared_asks_for_nothing() {
     let counted = "n = PyDict_Size(d); if (n != pos) PyErr_Clear(); work(other); ";
     let told = filled(counted, "PySet_Add(other, key);");
     assert!(!told.contains("+    n = "), "{told}");
-    assert!(told.contains("safe: hold `d`"), "{told}");
+    assert!(told.contains("safe: iterate over `d`"), "{told}");
 }
 
 #[test]
@@ -137,10 +137,10 @@ fn a_lock_of_something_else_lets_other_threads_in() {
     );
     insta::assert_snapshot!(reply, @"
         8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes in: another thread can change it between two calls
-          9: `PyList_Append` can run Python code, which may change it as well
-          review: hold `d` in a critical section while it is iterated over
-          assumes that no other thread adds to `d` while `PyList_Append` waits for a lock, which suspends the section
+          8: `d`, which the caller passes: another thread can change it between two calls
+          9: `PyList_Append` can run Python code, which may also change it
+          review: iterate over `d` in a critical section
+          assumes that no other thread adds to `d` while `PyList_Append` waits for a lock, because the section is suspended meanwhile
         @@
              Py_ssize_t pos = 0, n, i = 0;
              PyObject *key;
@@ -193,7 +193,7 @@ fill(PyObject *d, long *hashes, PyObject *other, {declared})
 }}
 "
         ));
-        reply.contains("safe: hold `d`")
+        reply.contains("safe: iterate over `d`")
     };
     assert!(!is_safe("long (*note)(PyObject *)", "note(key)"));
     assert!(!is_safe("Log *log", "log->note(log)"));
@@ -266,7 +266,7 @@ drop(PyObject *d)
 }
 ";
     let reply = diff(text);
-    assert!(reply.contains("safe: hold `d`"), "{reply}");
+    assert!(reply.contains("safe: iterate over `d`"), "{reply}");
 }
 
 #[test]
@@ -294,8 +294,8 @@ options(PyObject *callback)
     insta::assert_snapshot!(diff(text), @r#"
         11: `d` is iterated over without holding its lock
           11: an argument of the caller: another thread can change it between two calls
-          13: `Py_DECREF` can run Python code, which may change it as well
-          safe: hold `d` in a critical section while it is iterated over
+          13: `Py_DECREF` can run Python code, which may also change it
+          safe: iterate over `d` in a critical section
         @@
              PyObject *result = PyObject_CallNoArgs(callback), *d, *key;
              Py_ssize_t pos = 0;
@@ -349,7 +349,7 @@ fill(PyObject *d, PyObject *other, Table *table)
         .expect("there is a section");
     let next = section.lines().nth(1);
     let alone = next.is_some_and(|line| line.contains("while (PyDict_Next"));
-    alone && said.contains("safe: hold `d`")
+    alone && said.contains("safe: iterate over `d`")
 }
 
 #[test]
@@ -471,7 +471,7 @@ join(PyObject *d, char *text, PyObject *other)
 }}
 "
         ));
-        said.contains("the same items in the loop as in the one that has counted them")
+        said.contains("the same items in this loop as in the loop that counted them")
     };
     assert!(text("text = malloc(length);", "*text++ = 1;"));
     assert!(text(
@@ -511,9 +511,9 @@ static int write_text(Buffer *out, PyObject *key) { return write(out, PyUnicode_
 ";
     insta::assert_snapshot!(diff(text), @"
         11: `d` is iterated over without holding its lock
-          11: `d`, which the caller passes in: another thread can change it between two calls
-          12: `write_text` can run Python code, which may change it as well
-          safe: hold `d` in a critical section while it is iterated over
+          11: `d`, which the caller passes: another thread can change it between two calls
+          12: `write_text` can run Python code, which may also change it
+          safe: iterate over `d` in a critical section
         @@
          write_all(Buffer *out, PyObject *d)
          {
@@ -575,7 +575,7 @@ fill(PyObject *d, long *hashes, Table *table)
         "Py_ssize_t n = PyDict_Size(d);\n    Py_ssize_t pos = 0;",
         "return n;",
     );
-    assert!(plain.contains("safe: hold `d`"), "{plain}");
+    assert!(plain.contains("safe: iterate over `d`"), "{plain}");
     assert!(
         plain.contains("SECTION(d);\n+    n = PyDict_Size(d);"),
         "{plain}"
@@ -603,7 +603,10 @@ fill(PyObject *d, long *hashes, Table *table)
         "Py_ssize_t n /* all */ = PyDict_Size(d);\n    Py_ssize_t pos = 0;",
     ] {
         let said = said(declared, "return n;");
-        assert!(!said.contains("safe: hold `d`"), "{declared}: {said}");
+        assert!(
+            !said.contains("safe: iterate over `d`"),
+            "{declared}: {said}"
+        );
         assert!(
             said.contains(claim) || said.contains("_copy"),
             "{declared}: {said}"
@@ -677,7 +680,7 @@ fill(PyObject *d, long *hashes)
     ] {
         let said = said("", test);
         assert!(!said.contains("+    Py_ssize_t n;"), "{test}: {said}");
-        assert!(!said.contains("safe: hold `d`"), "{test}: {said}");
+        assert!(!said.contains("safe: iterate over `d`"), "{test}: {said}");
         assert!(said.contains("`d` has no more items"), "{test}: {said}");
     }
     // Both stand in one branch.
@@ -774,7 +777,7 @@ texts(PyObject *d)
 }
 ",
     );
-    assert!(reply.contains("the one that has counted them"), "{reply}");
+    assert!(reply.contains("the loop that counted them"), "{reply}");
     assert!(!reply.contains("safe: "), "{reply}");
 }
 
@@ -783,8 +786,8 @@ fn a_size_that_is_read_from_the_struct_is_read_in_the_section() {
     let read = "hashes = malloc(((PyDictObject *)d)->ma_used * sizeof(*hashes));";
     insta::assert_snapshot!(filled(read, "*hashes++ = 1;"), @"
     8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes in: another thread can change it between two calls
-      safe: hold `d` in a critical section while it is iterated over
+      8: `d`, which the caller passes: another thread can change it between two calls
+      safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0, n, i = 0;
          PyObject *key;
@@ -810,7 +813,10 @@ fn a_size_that_is_read_from_the_struct_is_read_in_the_section() {
     // Nothing comes in front of a declaration in C89.
     let declared = "Py_ssize_t m = ((PyDictObject *)d)->ma_used; hashes = malloc(m);";
     let said = filled(declared, "hashes[i++] = 1;");
-    assert!(said.contains("than `ma_used` says outside of it"), "{said}");
+    assert!(
+        said.contains("than `ma_used` returned outside it"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -819,7 +825,7 @@ fn a_list_of_the_keys_may_be_shorter_than_the_loop() {
     for list in ["PyDict_Keys(d)", "PyDict_Values(d)", "PyMapping_Items(d)"] {
         let made = format!("{list}; n = PyList_GET_SIZE(other); hashes = malloc(n);");
         let said = said(&made, "*hashes++ = 1;");
-        let assumed = "no more items in the loop than `PyList_GET_SIZE` says outside of it";
+        let assumed = "no more items in the loop than `PyList_GET_SIZE` returned outside it";
         assert!(said.contains(assumed), "{said}");
         assert!(!said.contains("PyDict_Copy"), "{said}");
     }
@@ -830,7 +836,7 @@ fn a_list_of_the_keys_may_be_shorter_than_the_loop() {
     ] {
         let made = format!("{list}; n = {size}(other); hashes = malloc(n);");
         let said = said(&made, "*hashes++ = 1;");
-        let assumed = format!("no more items in the loop than `{size}` says outside of it");
+        let assumed = format!("no more items in the loop than `{size}` returned outside it");
         assert!(said.contains(&assumed), "{said}");
     }
     let other = "PyDict_Keys(self); hashes = malloc(PyList_GET_SIZE(other));";
