@@ -104,6 +104,11 @@ impl Graph {
         self.join(from, to);
     }
 
+    /// The value of `from` gets to `to` as a pointer to a part of the same block.
+    pub(super) fn leads(&mut self, from: Node, to: Node) {
+        self.edge(from, to);
+    }
+
     /// Two names for one holder.
     pub(super) fn same(&mut self, a: Node, b: Node) {
         if a != b {

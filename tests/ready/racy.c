@@ -1981,3 +1981,165 @@ static PyObject *f(PyObject *self, PyObject *arg)
     PyMutex_Unlock(&it->lock);
     Py_RETURN_NONE;
 }
+
+/*** an object inside of what Python code gets: `it->n` in `f` */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item)};
+static PyObject *f(PyObject *self, PyObject *call)
+{
+    Item *it = PyObject_New(Item, &ItemType);
+    if (it == NULL) { return NULL; }
+    PyObject *args = PyTuple_Pack(1, (PyObject *)it);
+    PyObject *result = PyObject_Call(call, args, NULL);
+    it->n = 7;
+    return result;
+}
+
+/*** an object in an array of arguments: `it->n` in `f` */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item)};
+static PyObject *f(PyObject *self, PyObject *call)
+{
+    Item *it = PyObject_New(Item, &ItemType);
+    if (it == NULL) { return NULL; }
+    PyObject *args[1] = {(PyObject *)it};
+    PyObject *result = PyObject_Vectorcall(call, args, 1, NULL);
+    it->n = 7;
+    return result;
+}
+
+/*** memory that a capsule has: `it->n` in `f` */
+struct it { long n; };
+static PyObject *f(PyObject *self, PyObject *list)
+{
+    struct it *it = PyMem_Calloc(1, sizeof *it);
+    PyObject *capsule = PyCapsule_New(it, NULL, NULL);
+    if (PyList_Append(list, capsule) < 0) { return NULL; }
+    it->n = 3;
+    return capsule;
+}
+
+/*** text that Python reads without a lock: `it->name by snprintf` in `f` */
+#include <stddef.h>
+typedef struct { PyObject_HEAD PyMutex lock; char name[32]; } Item;
+static PyMemberDef members[] = {{"name", Py_T_STRING_INPLACE, offsetof(Item, name), Py_READONLY, NULL}, {NULL}};
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_members = members,
+};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Item *it = (Item *)arg;
+    PyMutex_Lock(&it->lock);
+    snprintf(it->name, sizeof it->name, "%p", (void *)Py_TYPE(&ItemType));
+    PyMutex_Unlock(&it->lock);
+    Py_RETURN_NONE;
+}
+
+/*** a member that Python replaces with another lock: `it->last` in `f` */
+#include <stddef.h>
+typedef struct { PyObject_HEAD PyMutex lock; PyObject *last; } Item;
+static PyMemberDef members[] = {{"last", Py_T_OBJECT_EX, offsetof(Item, last), Py_READONLY, NULL}, {NULL}};
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_members = members,
+};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Item *it = (Item *)arg;
+    PyMutex_Lock(&it->lock);
+    PyObject *old = it->last;
+    it->last = Py_NewRef(Py_TYPE(&ItemType));
+    PyMutex_Unlock(&it->lock);
+    Py_XDECREF(old);
+    Py_RETURN_NONE;
+}
+
+/*** an atomic number that decides: `exports` in `f` */
+#include <stdatomic.h>
+static atomic_int exports;
+PyObject *lib_close(void);
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    if (exports > 0) { PyErr_SetNone(PyExc_BufferError); return NULL; }
+    return lib_close();
+}
+
+/*** atomic numbers that are written as bytes: `hits by memset` in `f` */
+#include <stdatomic.h>
+#include <string.h>
+static atomic_int hits[8];
+static PyObject *f(PyObject *self, PyObject *arg) { memset(hits, 0, sizeof hits); Py_RETURN_NONE; }
+
+/*** a lock that is copied: `it->state` in `f` */
+struct state { PyMutex lock; long *n; };
+typedef struct { PyObject_HEAD struct state state; } Item;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Item *it = (Item *)arg;
+    struct state now = it->state;
+    PyMutex_Lock(&now.lock);
+    long n = ++now.n[0];
+    PyMutex_Unlock(&now.lock);
+    return PyLong_FromLong(n);
+}
+
+/*** functions that are chosen: `st->n` in `tick` */
+static struct st { long n; } *st;
+static PyMutex lock;
+static void tick(void) { st->n++; }
+static void tock(void) { st->n--; }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    if (arg == Py_None) {
+        PyMutex_Lock(&lock); tick(); tock(); PyMutex_Unlock(&lock);
+    } else {
+        (PyLong_AsLong(arg) > 0 ? tick : tock)();
+    }
+    Py_RETURN_NONE;
+}
+
+/*** an opaque handle whose pointer is const: lib_font_set_size */
+typedef const struct lib_font_ *lib_font;
+void lib_font_set_size(lib_font font, int size);
+typedef struct { PyObject_HEAD lib_font font; } Font;
+static PyObject *f(PyObject *self, PyObject *arg) { lib_font_set_size(((Font *)arg)->font, 3); Py_RETURN_NONE; }
+
+/*** what a library fills in: `devices[i]->opens` in `f` */
+struct device { int opens; };
+int lib_list_devices(struct device **devices, int n);
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    struct device *devices[16];
+    int n = lib_list_devices(devices, 16);
+    for (int i = 0; i < n; i++) { devices[i]->opens++; }
+    Py_RETURN_NONE;
+}
+
+/*** what variable arguments point at: `it->h` in `f` */
+#include <stdarg.h>
+typedef struct { PyObject_HEAD int w, h; } Item;
+static int parse(PyObject *args, const char *format, ...)
+{
+    va_list all;
+    va_start(all, format);
+    int ok = PyArg_VaParse(args, format, all);
+    va_end(all);
+    return ok;
+}
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    Item *it = (Item *)self;
+    if (!parse(args, "ii", &it->w, &it->h)) { return NULL; }
+    Py_RETURN_NONE;
+}
+
+/*** a finaliser is a method of Python: `it->text` in `finalize` */
+#include <stddef.h>
+typedef struct { PyObject_HEAD char *text; } Item;
+static void finalize(PyObject *op) { Item *it = (Item *)op; PyMem_Free(it->text); it->text = NULL; }
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_finalize = finalize,
+};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return PyBytes_FromString(Py_IS_TYPE(arg, &ItemType) ? ((Item *)arg)->text : "");
+}

@@ -374,3 +374,59 @@ static void f(box *b)
          release(q);
     ");
 }
+
+#[test]
+fn what_is_handed_to_functions_by_others_may_be_released_by_them() {
+    let said = |text: &str| {
+        let text = buffers(text);
+        let safe = text.lines().filter(|line| line.contains("safe: ")).count();
+        let review = text.lines().filter(|line| line.contains("review: "));
+        (safe, review.count())
+    };
+    let converter = "
+static int convert(PyObject *o, void *out)
+{
+    char *text = PyObject_Malloc(30);
+    if (text == NULL) { return 0; }
+    if (o == Py_None) { PyObject_Free(text); return 0; }
+    *(char **)out = text;
+    return 1;
+}
+static PyObject *get(PyObject *self, PyObject *args)
+{
+    char *text = NULL;
+    if (!PyArg_ParseTuple(args, \"O&\", convert, &text)) { return NULL; }
+    PyObject_Free(text);
+    Py_RETURN_NONE;
+}";
+    assert_eq!(said(converter), (0, 1));
+    let thread = "
+struct job { int n; };
+static void run(void *arg) { struct job *job = arg; PyObject_Free(job); }
+static PyObject *start(PyObject *self, PyObject *args)
+{
+    struct job *job = PyObject_Malloc(sizeof *job);
+    if (PyThread_start_new_thread(run, job) == PYTHREAD_INVALID_THREAD_ID) { PyObject_Free(job); }
+    Py_RETURN_NONE;
+}";
+    assert_eq!(said(thread), (0, 1));
+    let part = "
+struct job { int n; };
+static PyObject *start(PyObject *self, PyObject *args)
+{
+    struct job *job = PyObject_Malloc(sizeof *job);
+    int *n = &job->n;
+    if (args == NULL) { PyObject_Free(job); return NULL; }
+    PyObject_Free(n);
+    Py_RETURN_NONE;
+}";
+    assert!(buffers(part).contains("safe: use the `PyMem_` functions instead, at 3 places"));
+    let own = "
+static PyObject *start(PyObject *self, PyObject *args)
+{
+    char *text = PyObject_Malloc(30);
+    PyObject_Free(text);
+    Py_RETURN_NONE;
+}";
+    assert_eq!(said(own), (1, 0));
+}

@@ -149,17 +149,27 @@ impl Walk<'_, '_> {
                 op: UnaryOp::Deref,
                 operand,
             } => self.value(here, *operand),
-            kind => {
-                let is_member = matches!(kind, ExprKind::Member { .. });
+            _ => {
                 let inner = self.value(here, operand)?;
                 let node = self.graph().fresh();
                 self.graph().points_at(node, inner);
                 // `PyObject_Free(&it->head)` releases what `it` points at.
-                if is_member {
-                    self.mark(node, Mark::Comes);
+                if let Some(block) = self.block_of(here, operand) {
+                    self.graph().leads(block, node);
                 }
                 Some(node)
             }
+        }
+    }
+
+    /// The pointer to the struct that a place is a part of: `it` of `it->part.count`.
+    fn block_of(&mut self, here: Here<'_>, place: ExprId) -> Option<Node> {
+        match here.tree.expr(place).kind {
+            ExprKind::Member {
+                base, arrow: true, ..
+            } => self.value(here, base),
+            ExprKind::Member { base, .. } => self.block_of(here, base),
+            _ => None,
         }
     }
 

@@ -227,6 +227,8 @@ pub(in crate::strong) fn signs(name: &str) -> Signs {
             if raising { ZERO } else { 0 }
         }
         Returns::Plain if name.starts_with("PyArg_") || gives_pointer(name) => ZERO,
+        // They are made for `O&`.
+        Returns::Plain if name.ends_with("_FSConverter") || name.ends_with("_FSDecoder") => ZERO,
         Returns::Plain if is_status(name) => NEGATIVE | NONZERO,
         Returns::Plain => NEGATIVE,
         Returns::New | Returns::Null | Returns::Void => 0,
@@ -288,9 +290,19 @@ pub(in crate::strong) fn rejects_objects(name: &str) -> bool {
 
 /// Whether the function `name` gives 0, or -1 with an exception.
 pub(in crate::strong) fn is_status(name: &str) -> bool {
-    ["_Set", "_Append", "_Insert", "_Del", "_Ready", "_GetBuffer"]
-        .iter()
-        .any(|part| name.contains(part))
+    const PARTS: [&str; 10] = [
+        "_Add",
+        "_Append",
+        "_AsStringAndSize",
+        "_Del",
+        "_EnterRecursiveCall",
+        "_FillInfo",
+        "_GetBuffer",
+        "_Insert",
+        "_Ready",
+        "_Resize",
+    ];
+    name.contains("_Set") || PARTS.iter().any(|part| name.contains(part))
 }
 
 /// What a function calls of the package, as far as it may raise.
@@ -347,12 +359,13 @@ pub(in crate::strong) fn helpers(
     helpers
 }
 
-/// What a function says that works on objects, gives a number, and is defined out of sight: a test
-/// for a negative one takes that for an error. Without a test nothing says that it raises.
+/// What a function says that works on objects and is defined out of sight: a test for a negative
+/// number, or for no pointer, takes that for an error. Without a test nothing says that it raises.
 ///
 /// ```c
 /// extern int lib_step(PyObject *state);
-/// if (lib_step(state) < 0)
+/// extern const char *lib_name(PyObject *state);
+/// if (lib_step(state) < 0 || (name = lib_name(state)) == NULL)
 ///     goto error;                          /* with an exception */
 /// ```
 fn declared_only(cx: &PackageCx<'_>, tree: &Tree, call: ExprId, name: &str) -> Option<Helper> {
@@ -363,9 +376,13 @@ fn declared_only(cx: &PackageCx<'_>, tree: &Tree, call: ExprId, name: &str) -> O
     };
     let (_, args) = tree.call(call)?;
     let is_unread = capi::effects(name).is_none() && cx.definitions(name).next().is_none();
-    let gives_number = types.of(tree, call).is_some_and(is_number);
-    (is_unread && gives_number && args.iter().any(is_object)).then(|| Helper {
-        signs: NEGATIVE.into(),
+    let ways = match types.of(tree, call)? {
+        ty if is_number(ty) => NEGATIVE,
+        ty if types.pointee(ty).is_some() => ZERO,
+        _ => return None,
+    };
+    (is_unread && args.iter().any(is_object)).then(|| Helper {
+        signs: ways.into(),
         silent: false,
         always: false,
         leaves: false,

@@ -219,6 +219,9 @@ fn a_negative_number_of_a_function_out_of_sight_tells_of_one() {
     assert!(kept(step, "lib_step(dict) < 0"));
     assert!(kept(step, "lib_step(dict) == -1"));
     assert!(!kept(step, "lib_step(dict)"));
+    let name = "extern const char *lib_name(PyObject *state);";
+    assert!(kept(name, "!lib_name(dict)"));
+    assert!(kept("", "_PyBytes_Resize(&value, 3)"));
     assert!(!kept(
         "extern int lib_step(const char *text);",
         "lib_step(\"a\") < 0"
