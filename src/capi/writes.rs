@@ -14,6 +14,8 @@ pub struct Writes {
     hidden: Option<Hidden>,
     /// The first argument that others may reach behind the call, as may those after it.
     pub keeps: Option<usize>,
+    /// The argument of which it writes what its pointers lead to as well: `deflate(&stream, 0)`.
+    pub deep: Option<usize>,
     /// The argument that holds the reference it gives, which Python code may replace meanwhile.
     pub lends: Option<usize>,
     /// What it gives.
@@ -128,6 +130,7 @@ pub fn writes(name: &str) -> Option<&'static Writes> {
         arguments: Vec::new(),
         hidden: None,
         keeps: None,
+        deep: None,
         lends: None,
         gives: Gives::Shared,
     };
@@ -244,12 +247,13 @@ fn parse(row: &'static str) -> Option<(&'static str, Writes)> {
     let [names, arguments, state, result, _source] = columns[..] else {
         return None;
     };
-    let (mut keeps, mut lends) = (None, None);
+    let (mut keeps, mut lends, mut deep) = (None, None, None);
     let mut hidden = (state == "hidden").then_some(Hidden::Always);
     match state.split_once(':') {
         Some(("null", argument)) => hidden = Some(Hidden::Without(argument.parse().ok()?)),
         Some(("keeps", first)) => keeps = Some(first.strip_suffix('+')?.parse().ok()?),
         Some(("lends", argument)) => lends = Some(argument.parse().ok()?),
+        Some(("deep", argument)) => deep = Some(argument.parse().ok()?),
         Some(_) => return None,
         None if state.is_empty() || state == "hidden" => {}
         None => return None,
@@ -279,6 +283,7 @@ fn parse(row: &'static str) -> Option<(&'static str, Writes)> {
         arguments: arguments?,
         hidden,
         keeps,
+        deep,
         lends,
         gives,
     };

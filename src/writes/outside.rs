@@ -270,6 +270,10 @@ impl Body<'_, '_, '_> {
             if row.is_hidden(is_null) {
                 self.leave(at, name.to_owned(), Why::Calls);
             }
+            let deep = row.deep.and_then(|at| args.get(at));
+            if let Some(&arg) = deep.filter(|&&it| self.value(it).inner.has(Kinds::SHARED)) {
+                self.leave(at, format!("{} by {name}", self.text(arg)), Why::Writes);
+            }
             let holder = row.lends.and_then(|at| args.get(at));
             if holder.is_some_and(|&it| self.value(it).points.has(Kinds::SHARED)) {
                 self.leave(at, name.to_owned(), Why::Member);

@@ -12,10 +12,13 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashSet;
 
 use super::guards::{Path, Paths};
-use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree, UnaryOp};
-use crate::capi::{Gives, writes};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree, Type, UnaryOp};
+use crate::capi::{Gives, copies_memory, writes};
 use crate::program::Types;
 use crate::rule::PackageCx;
+
+/// How deep structs in structs are looked into.
+const MAX_DEPTH: usize = 4;
 
 /// A struct and its field.
 pub(super) type Field = (String, Box<str>);
@@ -67,16 +70,16 @@ struct Stores<'c, 'a> {
     types: &'c Types<'a>,
     tree: &'a Tree,
     paths: Paths<'a>,
-    /// The places that are set.
-    set: BTreeSet<Path>,
+    /// The places that are set, and where.
+    set: BTreeSet<(Path, ExprId)>,
 }
 
 impl<'c, 'a> Stores<'c, 'a> {
     fn new(types: &'c Types<'a>, function: &'a Function) -> Self {
         let tree = &function.tree;
         let paths = Paths::new(function);
-        let places = tree.exprs.iter().filter_map(|expr| match expr.kind {
-            ExprKind::Assign { lhs, .. } => paths.place(lhs),
+        let places = tree.expr_ids().filter_map(|at| match tree.expr(at).kind {
+            ExprKind::Assign { lhs, .. } => Some((paths.place(lhs)?, at)),
             _ => None,
         });
         let set = places.collect();
@@ -103,7 +106,75 @@ impl<'c, 'a> Stores<'c, 'a> {
             } if types.is_pointer(tree, operand) => Some((field_of(types, tree, operand)?, None)),
             _ => None,
         });
-        stores.collect()
+        let mut found: Vec<_> = stores.collect();
+        for (name, args) in tree.calls().filter_map(|(call, _)| tree.call(call)) {
+            // `Py_XSETREF(self->ring, Py_NewRef(ring))`
+            let replaced = args
+                .first()
+                .filter(|_| writes(name).is_some_and(|row| row.place(0)));
+            let field = replaced.and_then(|&place| field_of(types, tree, place));
+            found.extend(field.map(|field| (field, args.get(1).copied())));
+        }
+        let copied = self.copied().into_iter();
+        found.extend(
+            copied
+                .flat_map(|ty| self.pointers_in(ty, MAX_DEPTH))
+                .map(|it| (it, None)),
+        );
+        found
+    }
+
+    /// The types of structs that are copied as a whole: two of them have what their pointers lead to.
+    ///
+    /// ```c
+    /// copy->body = self->body;
+    /// memcpy(copy, self, sizeof *copy);
+    /// ```
+    fn copied(&self) -> Vec<&Type> {
+        let (types, tree) = (self.types, self.tree);
+        let is_made = |value| {
+            let value = tree.without_casts(value);
+            matches!(
+                tree.expr(value).kind,
+                ExprKind::Compound { .. } | ExprKind::Call { .. }
+            )
+        };
+        let copied = tree.expr_ids().filter_map(|at| match &tree.expr(at).kind {
+            ExprKind::Assign { op: None, lhs, rhs } if !is_made(*rhs) => types.of(tree, *lhs),
+            ExprKind::Call { args, .. } => {
+                let copy = copies_memory(tree.called(at)?)?;
+                let to = tree.without_casts(*args.get(copy.to)?);
+                match tree.expr(to).kind {
+                    ExprKind::Unary {
+                        op: UnaryOp::AddressOf,
+                        operand,
+                    } => types.of(tree, operand),
+                    _ => types.pointee(types.of(tree, to)?),
+                }
+            }
+            _ => None,
+        });
+        copied.collect()
+    }
+
+    /// The fields of a struct, and of those in it, that are pointers.
+    fn pointers_in(&self, ty: &Type, depth: usize) -> Vec<Field> {
+        let types = self.types;
+        let key = types
+            .key(ty)
+            .filter(|_| depth > 0 && types.pointee(ty).is_none());
+        let Some((key, def)) = key.and_then(|key| Some((key.clone(), types.definition(&key)?)))
+        else {
+            return Vec::new();
+        };
+        let fields = def
+            .fields
+            .iter()
+            .flat_map(|field| match types.pointee(&field.ty) {
+                Some(_) => vec![(key.clone(), field.name.as_str().into())],
+                None => self.pointers_in(&field.ty, depth - 1),
+            });
+        fields.collect()
     }
 
     /// The fields that a value is moved from, none if it is new memory or nothing; `None` if it
@@ -116,10 +187,12 @@ impl<'c, 'a> Stores<'c, 'a> {
             return Some(Vec::new());
         }
         if let Some(from) = field_of(self.types, tree, value) {
-            return self
+            let place = self.paths.place(value)?;
+            let is_set_after = self
                 .set
-                .contains(&self.paths.place(value)?)
-                .then(|| vec![from]);
+                .iter()
+                .any(|(set, at)| *set == place && *at > value);
+            return is_set_after.then(|| vec![from]);
         }
         match &tree.expr(value).kind {
             ExprKind::Call { callee, .. } => {

@@ -4,6 +4,7 @@ use super::scope::{Scope, inside};
 use super::site::Site;
 use super::values::suspends;
 use crate::ast::ExprId;
+use crate::capi;
 use crate::cfg::{Callee, InstrKind, Source};
 use crate::program::CallSite;
 use crate::provenance::{SharedKind, Verdict};
@@ -36,7 +37,12 @@ pub(super) fn path(
     notes
 }
 
-/// The first call in the body that may run Python code, in the order of the text.
+/// Whether a function runs no Python code, but may wait for a lock.
+fn only_waits(name: &str) -> bool {
+    capi::effects(name).is_some_and(|effects| !effects.runs_python && effects.locks.is_some())
+}
+
+/// The first call in the body that may run Python code, or else wait, in the order of the text.
 fn runs_python(scope: &Scope<'_>, site: &Site) -> Option<Note> {
     let body = site.body_range(scope);
     let calls = scope.steps_in(body).filter_map(|instr| match instr {
@@ -51,9 +57,16 @@ fn runs_python(scope: &Scope<'_>, site: &Site) -> Option<Note> {
         },
     });
     let in_body = calls.filter(|(call, _)| inside(scope.expr(*call).range, body));
-    let (call, callee) = in_body.min_by_key(|(call, _)| scope.expr(*call).range.start)?;
+    let first = |(call, callee): &(ExprId, &Callee)| {
+        let only_waits = callee.name().is_some_and(only_waits);
+        (only_waits, scope.expr(*call).range.start)
+    };
+    let (call, callee) = in_body.min_by_key(first)?;
     let (file, span) = scope.cx.span(scope.item, call)?;
     let text = match callee {
+        Callee::Named(name) if only_waits(name) => {
+            format!("`{name}` can wait for a lock, and another thread may change it meanwhile")
+        }
         Callee::Named(name) => {
             format!("`{name}` can run Python code, which may also change it")
         }

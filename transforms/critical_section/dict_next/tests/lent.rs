@@ -27,13 +27,13 @@ add_all(PyObject *list, PyObject *d)
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
       9: `d`, which the caller passes: another thread can change it between two calls
-      12: `PyList_Append` can run Python code, which may also change it
+      14: `PyObject_Size` can run Python code, which may also change it
       review: iterate over `d` in a critical section
       assumes that another reference keeps `k2` alive in the loop while calls run Python code
       assumes that another reference keeps `v2` alive in the loop while calls run Python code
     11: `d` is iterated over without holding its lock
       11: `d`, which the caller passes: another thread can change it between two calls
-      12: `PyList_Append` can run Python code, which may also change it
+      14: `PyObject_Size` can run Python code, which may also change it
       review: iterate over `d` in a critical section
       assumes that another reference keeps `k2` alive in the loop while calls run Python code
       assumes that another reference keeps `v2` alive in the loop while calls run Python code
@@ -141,7 +141,7 @@ sum(PyObject *list, PyObject *d)
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
       9: `d`, which the caller passes: another thread can change it between two calls
-      11: `PyList_Append` can run Python code, which may also change it
+      12: `Py_DECREF` can run Python code, which may also change it
       safe: iterate over `d` in a critical section
     @@
          Py_ssize_t p = 0;
@@ -201,7 +201,7 @@ sum(PyObject *list, PyObject *d)
     insta::assert_snapshot!(diff(text), @r##"
     9: `d` is iterated over without holding its lock
       9: `d`, which the caller passes: another thread can change it between two calls
-      12: `PyList_Append` can run Python code, which may also change it
+      13: `Py_DECREF` can run Python code, which may also change it
       safe: iterate over `d` in a critical section
     @@
          long n = 0;

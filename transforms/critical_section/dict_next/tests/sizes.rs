@@ -138,7 +138,7 @@ fn a_lock_of_something_else_lets_other_threads_in() {
     insta::assert_snapshot!(reply, @"
         8: `d` is iterated over without holding its lock
           8: `d`, which the caller passes: another thread can change it between two calls
-          9: `PyList_Append` can run Python code, which may also change it
+          9: `PyList_Append` can wait for a lock, and another thread may change it meanwhile
           review: iterate over `d` in a critical section
           assumes that no other thread adds to `d` while `PyList_Append` waits for a lock, because the section is suspended meanwhile
         @@
@@ -513,7 +513,8 @@ static int write_text(Buffer *out, PyObject *key) { return write(out, PyUnicode_
         11: `d` is iterated over without holding its lock
           11: `d`, which the caller passes: another thread can change it between two calls
           12: `write_text` can run Python code, which may also change it
-          safe: iterate over `d` in a critical section
+          review: iterate over `d` in a critical section
+          assumes that no other thread adds to `d` while `write_text` waits for a lock, because the section is suspended meanwhile
         @@
          write_all(Buffer *out, PyObject *d)
          {
