@@ -129,11 +129,11 @@ fn constructors<'a>(cx: &PackageCx<'a>) -> impl Iterator<Item = &'a str> {
     let is_marked = move |item: &ProgramItem, range: TokenRange| {
         let text = |at| item.tokens.text(files, at);
         let mut words = (range.start..range.end)
-            .skip_while(|&at| !matches!(&*text(at), b"__attribute__" | b"__attribute" | b"gnu"));
+            .skip_while(|&at| !matches!(text(at), b"__attribute__" | b"__attribute" | b"gnu"));
         // `destructor free_it` is a parameter.
         words.any(|at| {
             let word = text(at);
-            let word = word.strip_prefix(b"__").unwrap_or(&word);
+            let word = word.strip_prefix(b"__").unwrap_or(word);
             let is_it = [
                 &b"constructor"[..],
                 b"constructor__",

@@ -113,7 +113,7 @@ impl Body<'_, '_, '_> {
         let types = self.walk.types;
         let is_known = types.is_number(ty) || ty.is_void() || types.pointee(ty).is_some();
         let key = types.key(ty);
-        !is_known && !key.is_some_and(|key| types.definition(&key).is_some())
+        !is_known && key.is_none_or(|key| types.definition(&key).is_none())
     }
 
     /// Whether an argument is a Python object, or the address of a type.
