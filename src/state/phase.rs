@@ -170,50 +170,37 @@ fn callbacks<'a>(cx: &PackageCx<'a>) -> BTreeSet<&'a str> {
         let calls = tree.calls().filter_map(|(call, _)| tree.call(call));
         calls.map(move |(name, args)| (&*function.name, tree, name, args))
     });
-    let is_alone = |tree: &Tree, name: &str, args: &[ExprId]| {
-        let has_one_flag = || args.first().is_some_and(|&flag| is_static(tree, flag));
-        AT_EXIT.contains(&name) || ONCE.contains(&name) && has_one_flag()
-    };
-    let mut flags: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    for (owner, tree, name, args) in
-        calls.filter(|&(_, tree, name, args)| is_alone(tree, name, args))
-    {
+    // By each function the flags with which it is called once; `None` for one that is not seen.
+    let mut flags: BTreeMap<&str, BTreeSet<Option<String>>> = BTreeMap::new();
+    for (owner, tree, name, args) in calls {
         let flag = match args.first() {
             Some(&flag) if ONCE.contains(&name) => flag_name(owner, tree, flag),
-            _ => String::new(),
+            Some(_) if AT_EXIT.contains(&name) => Some(String::new()),
+            _ => continue,
         };
         for called in args.iter().filter_map(|&arg| function(tree, arg)) {
             flags.entry(called).or_default().insert(flag.clone());
         }
     }
     // With two flags it runs twice.
-    let once = flags.into_iter().filter(|(_, flags)| flags.len() == 1);
+    let once = flags
+        .into_iter()
+        .filter(|(_, flags)| flags.len() == 1 && !flags.contains(&None));
     once.map(|(name, _)| name).collect()
 }
 
-/// What a flag is called; that of a function has the function's name in front.
-fn flag_name(owner: &str, tree: &Tree, flag: ExprId) -> String {
+/// What a flag that all calls share is called; that of a function has the function's name in front.
+fn flag_name(owner: &str, tree: &Tree, flag: ExprId) -> Option<String> {
     match &tree.expr(flag).kind {
-        ExprKind::Name(Name::Global(name)) => name.to_string(),
-        ExprKind::Name(Name::Local(local)) => format!("{owner}.{}", local.0),
+        ExprKind::Name(Name::Global(name)) => Some(name.to_string()),
+        ExprKind::Name(Name::Local(local)) => {
+            let is_shared = tree.is_static(*local) && !tree.local(*local).thread_local;
+            is_shared.then(|| format!("{owner}.{}", local.0))
+        }
         ExprKind::Cast { operand, .. } | ExprKind::Unary { operand, .. } => {
             flag_name(owner, tree, *operand)
         }
-        _ => owner.to_owned(),
-    }
-}
-
-/// Whether an expression is the address of a variable that all calls share.
-fn is_static(tree: &Tree, flag: ExprId) -> bool {
-    match &tree.expr(flag).kind {
-        ExprKind::Name(Name::Global(_)) => true,
-        ExprKind::Name(Name::Local(local)) => {
-            tree.is_static(*local) && !tree.local(*local).thread_local
-        }
-        ExprKind::Cast { operand, .. } | ExprKind::Unary { operand, .. } => {
-            is_static(tree, *operand)
-        }
-        _ => false,
+        _ => None,
     }
 }
 

@@ -2143,3 +2143,34 @@ static PyObject *f(PyObject *self, PyObject *arg)
 {
     return PyBytes_FromString(Py_IS_TYPE(arg, &ItemType) ? ((Item *)arg)->text : "");
 }
+
+/*** a lock of one of two that have a ring: `it->ring->at` in `f` */
+struct ring { long at; };
+typedef struct { PyObject_HEAD PyMutex lock; struct ring *ring; } Chan;
+static PyTypeObject ChanType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Chan", .tp_basicsize = sizeof(Chan)};
+PyObject *copy(PyObject *self, PyObject *arg)
+{
+    Chan *it = PyObject_New(Chan, &ChanType);
+    if (it != NULL) { memcpy(&it->lock, &((Chan *)arg)->lock, sizeof(Chan) - sizeof(PyObject)); *it = *(Chan *)arg; }
+    return (PyObject *)it;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Chan *it = (Chan *)arg;
+    PyMutex_Lock(&it->lock);
+    it->ring->at++;
+    PyMutex_Unlock(&it->lock);
+    Py_RETURN_NONE;
+}
+
+/*** a function that two flags run: 1 static variable */
+#include <pthread.h>
+static pthread_once_t one = PTHREAD_ONCE_INIT, two = PTHREAD_ONCE_INIT;
+static long n;
+static void setup(void) { n = 0; n += 3; }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    pthread_once(arg == Py_None ? &one : &two, setup);
+    if (arg == self) { pthread_once(&one, setup); }
+    return PyLong_FromLong(n);
+}
