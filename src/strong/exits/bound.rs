@@ -12,7 +12,7 @@
 //! gone, and the code has done nothing yet about the item that is missing.
 
 use super::branch::{is_same, value_set};
-use super::told_before::fills;
+use super::told_before::{fills, is_told_after};
 use crate::ast::{
     BinaryOp, Expr, ExprId, ExprKind, Local, LocalId, Parent, StmtId, StmtKind, Storage, TokenRange,
 };
@@ -222,10 +222,13 @@ impl Bound {
         is_size(scene, value, list).then_some(value)
     }
 
-    /// Whether something after the loop asks where it ended. Who counts the items alone takes all of
-    /// an array for filled: `n = PyList_Size(list); for (i = 0; i < n; i++) out[i] = …; return 1;`
+    /// Whether others learn where the loop ended. Who counts the items alone takes all of an array
+    /// for filled: `n = PyList_Size(list); for (i = 0; i < n; i++) out[i] = …; return 1;`
     fn is_told(&self, scene: &Scene<'_>, size: ExprId) -> bool {
-        self.is_read(scene, size) || self.is_read(scene, self.index)
+        let end = scene.tree.stmt(self.outer).range.end;
+        [size, self.index]
+            .into_iter()
+            .any(|place| is_told_after(scene, place, end))
     }
 
     /// Whether a place is read after the loop.

@@ -7,10 +7,10 @@
 //!     out->numbers[i] = PyFloat_AsDouble(PyList_GET_ITEM(list, i));
 //! ```
 
-use super::bound::{inside, loop_around};
+use super::bound::{inside, loop_around, mentions};
 use super::branch::is_same;
 use super::undone::is_outside;
-use crate::ast::{ExprId, ExprKind, StmtId, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Parent, StmtId, StmtKind, TokenRange, UnaryOp};
 use crate::strong::scene::Scene;
 
 /// What tells others up to which number the loop around `call` sets elements that they have.
@@ -53,6 +53,37 @@ pub(super) fn fills(scene: &Scene<'_>, body: StmtId) -> bool {
     };
     changed()
         .any(|place| is_element(scene, place) && !is_own(scene, place) && is_one_of_many(place))
+}
+
+/// Whether code after the token `end` returns what a variable holds, stores it for others, or hands it
+/// to a call. A field is there for others in any case.
+pub(super) fn is_told_after(scene: &Scene<'_>, place: ExprId, end: u32) -> bool {
+    if scene.as_local(place).is_none() {
+        return true;
+    }
+    let rest = TokenRange {
+        start: end,
+        end: scene.tree.stmt(scene.function.body).range.end,
+    };
+    mentions(scene, place, rest).any(|mention| {
+        let mut at = mention;
+        loop {
+            match scene.parent_of_expr(at) {
+                Some(Parent::Expr(outer)) => match scene.tree.expr(outer).kind {
+                    ExprKind::Call { .. } => return true,
+                    ExprKind::Assign { lhs, .. } if lhs != at => {
+                        return is_outside(scene, lhs);
+                    }
+                    ExprKind::Index { index, .. } if index == at => return false,
+                    _ => at = outer,
+                },
+                Some(Parent::Stmt(stmt)) => {
+                    return matches!(scene.tree.stmt(stmt).kind, StmtKind::Return(_));
+                }
+                None => return false,
+            }
+        }
+    })
 }
 
 fn is_element(scene: &Scene<'_>, place: ExprId) -> bool {

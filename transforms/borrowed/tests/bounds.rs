@@ -502,4 +502,8 @@ fn an_array_of_the_caller_is_filled_to_its_end() {
     assert_eq!(fill("return 0;"), (true, false));
     assert_eq!(fill("return n;"), (false, true));
     assert_eq!(fill("*count = i; return 0;"), (false, true));
+    assert_eq!(
+        fill("for (i = 0; i < n; i++) out[i] *= 2; return 1;"),
+        (true, false)
+    );
 }
