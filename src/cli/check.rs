@@ -1,6 +1,7 @@
 //! `ungil check`: findings for people and programs; writes no source.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use super::Status;
 use super::args::CheckArgs;
@@ -61,7 +62,8 @@ pub(super) fn run(args: &CheckArgs, talk: &Talk, interrupt: &Interrupt) -> anyho
         write_results(said_of(&session, &unread).as_bytes())?;
     }
     let shows_ids = args.output_format == OutputFormat::Full && !args.statistics;
-    summarize(&session, &open, shows_ids, talk);
+    let paths = shows_ids.then_some(&args.analysis.paths[..]);
+    summarize(&session, &open, paths, talk);
     session.tell_of_word(&all_fixes, talk);
     if args.stats {
         write_results(session.stats().to_text().as_bytes())?;
@@ -227,7 +229,7 @@ fn is_safe(finding: &Finding) -> bool {
     matches!(finding.outcome, Outcome::Safe(_))
 }
 
-fn summarize(session: &Session, named: &[Named<'_>], shows_ids: bool, talk: &Talk) {
+fn summarize(session: &Session, named: &[Named<'_>], paths: Option<&[PathBuf]>, talk: &Talk) {
     let rest = Rest::counting(named.iter().map(|named| named.finding));
     let (total, proven) = (rest.total(), named.len() - rest.total());
     let Rest {
@@ -250,8 +252,12 @@ fn summarize(session: &Session, named: &[Named<'_>], shows_ids: bool, talk: &Tal
         let open = open.filter(|finding| !is_safe(finding));
         talk.info(&format!("Severity: {}", by_severity(open)));
     }
-    if shows_ids && safe + review > 0 {
-        talk.info("Run `ungil review --show ID` to see what a fix changes");
+    if let Some(paths) = paths.filter(|_| safe + review > 0) {
+        let paths = paths.iter().filter(|path| path.as_os_str() != ".");
+        let paths: String = paths.map(|path| format!(" {}", path.display())).collect();
+        talk.info(&format!(
+            "Run `ungil review --show ID{paths}` to see what a fix changes"
+        ));
     }
     if proven > 0 {
         let uses = counted(proven, "use is", "uses are");

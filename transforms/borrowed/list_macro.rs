@@ -14,7 +14,7 @@ declare_rule! {
     /// the last use of the item. The new call can fail. The fix uses the first of these that fits:
     ///
     /// 1. An exit of the function, or one made of its releases and its error value.
-    /// 2. In a function that cannot fail: the end of the loop over the list.
+    /// 2. If the function cannot report an error: leave the loop, as if the list ended there.
     /// 3. If the item goes straight to `PyFloat_AsDouble` or a `PyLong_As…` function: that function gets the
     ///    `NULL` and raises.
     /// 4. A critical section around the loop, in which no other thread can change the list. The macro stays.

@@ -323,6 +323,7 @@ impl View<'_> {
             return format!("`{}`", acts::words(self.changed, self.files, expr));
         };
         let text = self.files.get(file).text(span);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let line = applied.map.to_original(span.start()).map(|at| {
             let line = original.program.files.get(file).position(at).line.0;
             format!(" (line {line})")

@@ -27,8 +27,8 @@ impl Look<'_> {
             .only_statement(then, tested.call)
             .filter(|_| otherwise.is_none());
         let call = call.ok_or(
-            "more than the call depends on the list: always call `PyObject_ClearWeakRefs`, and \
-             check what the rest is for",
+            "the test also guards other statements: call `PyObject_ClearWeakRefs` without the \
+             test, and check whether the others still need it",
         )?;
         let mut stmts = tree.stmts.iter();
         if stmts.any(|stmt| is_else_of(&stmt.kind, tested.test)) {
