@@ -142,9 +142,21 @@ impl Open {
         parts.join(", ")
     }
 
-    /// What a person has to settle; `None` if nothing is open.
+    /// What a person has to settle, in one line; `None` if nothing is open.
     #[must_use]
     pub fn sentence(&self) -> Option<String> {
+        let conditions = self.conditions();
+        (!conditions.is_empty()).then(|| conditions.join("; "))
+    }
+
+    /// What a person has to settle, one thing each. All places are named where nothing else is open.
+    #[must_use]
+    pub fn conditions(&self) -> Vec<String> {
+        let most = if self.kinds.is_empty() {
+            usize::MAX
+        } else {
+            SHOWN
+        };
         let mut parts = Vec::new();
         if !self.kinds.is_empty() {
             let mut open = format!(
@@ -152,7 +164,7 @@ impl Open {
                 self.in_words()
             );
             if !self.statics.is_empty() {
-                open += &format!(" (static: {})", shown(&self.statics));
+                open += &format!(" (static: {})", shown(&self.statics, SHOWN));
             }
             parts.push(open);
         } else if !self.is_complete {
@@ -189,9 +201,9 @@ impl Open {
                     "these are safe although no analysed file defines them or shows all uses"
                 }
             };
-            format!("{what}: {}", shown(names))
+            format!("{what}: {}", shown(names, most))
         }));
-        (!parts.is_empty()).then(|| parts.join("; "))
+        parts
     }
 }
 
@@ -208,16 +220,16 @@ fn left_out(findings: &[Finding]) -> BTreeSet<usize> {
 }
 
 /// The first few names.
-fn shown(names: &BTreeSet<String>) -> String {
+fn shown(names: &BTreeSet<String>, most: usize) -> String {
     let first: Vec<String> = names
         .iter()
-        .take(SHOWN)
+        .take(most)
         .map(|name| match name.starts_with('`') {
             true => name.clone(),
             false => format!("`{name}`"),
         })
         .collect();
-    match names.len().saturating_sub(SHOWN) {
+    match names.len().saturating_sub(most) {
         0 => first.join(", "),
         n => format!("{} and {n} more", first.join(", ")),
     }
@@ -381,7 +393,7 @@ impl<'c, 'a> Readiness<'c, 'a> {
             .collect();
         for (finding, open) in findings.iter_mut().zip(open) {
             if let (Outcome::Fix(fix), Some(open)) = (&mut finding.outcome, open) {
-                open.sentence().into_iter().for_each(|it| fix.assume(it));
+                open.conditions().into_iter().for_each(|it| fix.assume(it));
                 fix.rest_on_word(open.word);
             }
         }
