@@ -71,6 +71,19 @@ impl Tree {
         expr
     }
 
+    /// An expression without `&` and the casts around that and behind it: `(cmp_fn *)&compare`.
+    #[must_use]
+    pub fn without_address(&self, expr: ExprId) -> ExprId {
+        let inner = self.without_casts(expr);
+        match self.expr(inner).kind {
+            ExprKind::Unary {
+                op: UnaryOp::AddressOf,
+                operand,
+            } => self.without_casts(operand),
+            _ => inner,
+        }
+    }
+
     /// The name of the called function and its arguments, if an expression is a call by name.
     #[must_use]
     pub fn call(&self, expr: ExprId) -> Option<(&str, &[ExprId])> {

@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 use super::whose::files_of_modules;
 use super::{Config, Stopped};
 use crate::edit::{Confidence, EditSet, FixId};
-use crate::facts::Fact;
+use crate::facts::{Fact, listed};
 use crate::package::Package;
 use crate::rule::{Finding, Outcome, PackageCx, Rule, Suppression, suppressions};
 use crate::source::{ByteOffset, FileId};
@@ -164,7 +164,7 @@ impl Open {
                 self.in_words()
             );
             if !self.statics.is_empty() {
-                open += &format!(" (static: {})", shown(&self.statics, SHOWN));
+                open += &format!(" (static: {})", listed(&self.statics, SHOWN));
             }
             parts.push(open);
         } else if !self.is_complete {
@@ -201,7 +201,7 @@ impl Open {
                     "these are safe although no analysed file defines them or shows all uses"
                 }
             };
-            format!("{what}: {}", shown(names, most))
+            format!("{what}: {}", listed(names, most))
         }));
         parts
     }
@@ -217,22 +217,6 @@ fn left_out(findings: &[Finding]) -> BTreeSet<usize> {
     });
     let (_, conflicts) = EditSet::merge(fixes);
     conflicts.iter().map(|it| it.rejected.0 as usize).collect()
-}
-
-/// The first few names.
-fn shown(names: &BTreeSet<String>, most: usize) -> String {
-    let first: Vec<String> = names
-        .iter()
-        .take(most)
-        .map(|name| match name.starts_with('`') {
-            true => name.clone(),
-            false => format!("`{name}`"),
-        })
-        .collect();
-    match names.len().saturating_sub(most) {
-        0 => first.join(", "),
-        n => format!("{} and {n} more", first.join(", ")),
-    }
 }
 
 /// What a run knows of the modules of a package.

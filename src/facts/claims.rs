@@ -127,7 +127,7 @@ impl Claim {
     /// What it says of `subject`: lower case, no full stop.
     fn sentence(self, subject: &Subject) -> String {
         let name = &subject.name;
-        let with = listed(&subject.with);
+        let with = listed(&subject.with, SHOWN);
         match self {
             Self::KeepsLists => format!(
                 "`{name}` does not change a list while its caller reads the items: the copy would \
@@ -321,20 +321,22 @@ fn methods_may_wait(name: &str, others: &[String]) -> String {
     };
     format!(
         "it is safe that {} {use_} the fields of `{name}` without the lock of the object",
-        listed(others)
+        listed(others, SHOWN)
     )
 }
 
-/// `` `f`, `g` and 2 more ``
-fn listed(names: &[String]) -> String {
-    let first: Vec<String> = names
-        .iter()
-        .take(SHOWN)
-        .map(|it| format!("`{it}`"))
-        .collect();
-    match names.len().saturating_sub(SHOWN) {
-        0 => first.join(", "),
-        more => format!("{} and {more} more", first.join(", ")),
+/// The first `most` names for a sentence, in backticks unless they have some: `` `f`, `g` and 2 more ``
+#[must_use]
+pub fn listed<S: AsRef<str>>(names: impl IntoIterator<Item = S>, most: usize) -> String {
+    let mut names = names.into_iter();
+    let first = names.by_ref().take(most).map(|name| match name.as_ref() {
+        name if name.starts_with('`') => name.to_owned(),
+        name => format!("`{name}`"),
+    });
+    let first = first.collect::<Vec<_>>().join(", ");
+    match names.count() {
+        0 => first,
+        more => format!("{first} and {more} more"),
     }
 }
 

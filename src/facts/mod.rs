@@ -15,7 +15,7 @@ mod declared;
 mod functions;
 mod guarded;
 
-pub use claims::{Claim, Confirmed, Fact, Subject};
+pub use claims::{Claim, Confirmed, Fact, Subject, listed};
 pub use comment::{MARK, covered_lines, directive, is_in_token};
 pub use declared::declared;
 pub use functions::{Functions, Reference, Stated};

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashSet;
 
 use super::{Program, ProgramItem};
-use crate::ast::{ExprId, ExprKind, Name, Storage, StructDef, Tree, Type, TypeKind, UnaryOp};
+use crate::ast::{
+    ExprId, ExprKind, FieldType, Name, Storage, StructDef, Tree, Type, TypeKind, UnaryOp,
+};
 use crate::source::FileId;
 
 /// How many `typedef`s are followed.
@@ -178,6 +180,45 @@ impl<'a> Types<'a> {
         'a: 't,
     {
         self.resolved(ty).pointee()
+    }
+
+    /// The type of what an argument points at: of `x` for `&x`.
+    #[must_use]
+    pub fn pointed_at<'t>(&self, tree: &'t Tree, arg: ExprId) -> Option<&'t Type>
+    where
+        'a: 't,
+    {
+        let arg = tree.without_casts(arg);
+        match tree.expr(arg).kind {
+            ExprKind::Unary {
+                op: UnaryOp::AddressOf,
+                operand,
+            } => self.of(tree, operand),
+            _ => self.pointee(self.of(tree, arg)?),
+        }
+    }
+
+    /// The fields of a struct and of those in it, each with the name of its struct; none that are only
+    /// reached by pointers.
+    #[must_use]
+    pub fn fields_within(&self, ty: &Type) -> Vec<(String, &'a FieldType)> {
+        self.fields_to(ty, MAX_NESTED)
+    }
+
+    fn fields_to(&self, ty: &Type, depth: usize) -> Vec<(String, &'a FieldType)> {
+        let key = self
+            .key(ty)
+            .filter(|_| depth > 0 && self.pointee(ty).is_none());
+        let def = key.and_then(|key| Some((self.definition(&key)?, key)));
+        let Some((def, key)) = def else {
+            return Vec::new();
+        };
+        let fields = def.fields.iter().flat_map(|field| {
+            let mut found = vec![(key.clone(), field)];
+            found.extend(self.fields_to(&field.ty, depth - 1));
+            found
+        });
+        fields.collect()
     }
 
     /// The `struct` or `union` that `base->field` looks into, by a name that all of its spellings

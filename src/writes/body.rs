@@ -109,9 +109,9 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         if self.walk.has_locks {
             self.note_reads();
             self.check_late();
+            self.check_copied_locks();
         }
         self.check_assembly();
-        self.check_copied_locks();
         let returns = self.returns();
         Summary {
             result: self.returned(&returns),

@@ -329,17 +329,13 @@ impl<'a> Body<'_, '_, 'a> {
         let tree = self.tree();
         let inner = tree.without_casts(arg);
         let text = || format!("{} by {function}", self.text(arg));
-        let types = self.walk.types;
         // `memset(hits, 0, sizeof hits)`
-        let to = types.of(tree, inner).and_then(|ty| types.pointee(ty));
+        let to = self.pointed_at(arg);
         let is_open = self.value(arg).points.is_open();
         if is_open && to.is_some_and(|to| self.is_atomic_number(to)) {
             return self.walk.leave(self.item, at, text(), Why::Writes);
         }
         if let Some(operand) = self.addressed(inner) {
-            if is_open && self.is_atomic(operand) {
-                self.walk.leave(self.item, at, text(), Why::Writes);
-            }
             return self.check_place(operand, at);
         }
         let is_static = |body: &Self| {

@@ -12,9 +12,6 @@ use crate::ast::{ExprId, ExprKind, Init, StmtKind, Type};
 use crate::capi::copies_memory;
 use crate::state::is_lock;
 
-/// How deep structs in structs are looked into.
-const MAX_DEPTH: usize = 4;
-
 impl Body<'_, '_, '_> {
     /// Names each copy of a struct with a lock in it.
     pub(super) fn check_copied_locks(&mut self) {
@@ -38,17 +35,13 @@ impl Body<'_, '_, '_> {
         }
         copied.retain(|&value| {
             let ty = types.of(tree, value);
-            ty.is_some_and(|ty| self.has_lock(ty, MAX_DEPTH))
+            ty.is_some_and(|ty| self.has_lock(ty))
         });
         let by_memory = tree.calls().filter_map(|(call, name)| {
             let (_, args) = tree.call(call)?;
             let from = *args.get(copies_memory(name)?.from)?;
-            let ty = types.of(tree, tree.without_casts(from));
-            let to = match self.addressed(tree.without_casts(from)) {
-                Some(operand) => types.of(tree, operand),
-                None => ty.and_then(|ty| types.pointee(ty)),
-            };
-            to.filter(|to| self.has_lock(to, MAX_DEPTH)).map(|_| from)
+            let ty = self.pointed_at(from)?;
+            self.has_lock(ty).then_some(from)
         });
         copied.extend(by_memory.collect::<Vec<_>>());
         for value in copied {
@@ -58,16 +51,12 @@ impl Body<'_, '_, '_> {
     }
 
     /// Whether a value of this type holds a lock, and not just a pointer to one.
-    fn has_lock(&self, ty: &Type, depth: usize) -> bool {
+    fn has_lock(&self, ty: &Type) -> bool {
         let types = self.walk.types;
-        if depth == 0 || types.pointee(ty).is_some() {
-            return false;
-        }
-        let is_handle = matches!(ty.name(), Some("PyThread_type_lock" | "pthread_t"));
-        if is_lock(ty) {
-            return !is_handle;
-        }
-        let def = types.key(ty).and_then(|key| types.definition(&key));
-        def.is_some_and(|def| def.fields.iter().any(|it| self.has_lock(&it.ty, depth - 1)))
+        let is_it = |ty: &Type| {
+            let is_handle = matches!(ty.name(), Some("PyThread_type_lock" | "pthread_t"));
+            is_lock(ty) && !is_handle && types.pointee(ty).is_none()
+        };
+        is_it(ty) || types.fields_within(ty).iter().any(|(_, it)| is_it(&it.ty))
     }
 }

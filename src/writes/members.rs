@@ -90,21 +90,26 @@ impl Body<'_, '_, '_> {
             ExprKind::Index { base, .. } => base,
             _ => place,
         };
-        let ExprKind::Member {
-            base,
-            field,
-            arrow: true,
-        } = &tree.expr(place).kind
-        else {
-            return false;
-        };
         let members = &self.walk.members;
-        let owner = self.walk.types.owner(tree, *base, true);
-        let key = owner.map(|owner| key(&owner, field));
-        key.is_some_and(|key| {
+        self.field(place).is_some_and(|(base, key)| {
             members.shown_texts.contains(&key)
-                || members.shown_objects.contains(&key) && !self.holds_section(*base, at)
+                || members.shown_objects.contains(&key) && !self.holds_section(base, at)
         })
+    }
+
+    /// The pointer, the struct and the field of `base->field`.
+    fn field(&self, expr: ExprId) -> Option<(ExprId, (String, String))> {
+        match &self.tree().expr(expr).kind {
+            ExprKind::Member {
+                base,
+                field,
+                arrow: true,
+            } => {
+                let owner = self.walk.types.owner(self.tree(), *base, true)?;
+                Some((*base, key(&owner, field)))
+            }
+            _ => None,
+        }
     }
 
     /// Whether the critical section of the object that `base` points to is held.
@@ -118,18 +123,10 @@ impl Body<'_, '_, '_> {
         let mut looks: BTreeMap<(String, String), Vec<ExprId>> = BTreeMap::new();
         let tree = self.tree();
         for at in tree.expr_ids() {
-            let ExprKind::Member {
-                base,
-                field,
-                arrow: true,
-            } = &tree.expr(at).kind
-            else {
-                continue;
-            };
-            let owner = self.walk.types.owner(tree, *base, true);
-            let field = owner.map(|owner| key(&owner, field));
-            let field = field.filter(|field| self.walk.members.numbers.contains(field));
-            if let Some(field) = field.filter(|_| self.value(*base).points.has(Kinds::SHARED)) {
+            let is_number = |(_, field): &(_, _)| self.walk.members.numbers.contains(field);
+            if let Some((base, field)) = self.field(at).filter(is_number)
+                && self.value(base).points.has(Kinds::SHARED)
+            {
                 looks.entry(field).or_default().push(at);
             }
         }

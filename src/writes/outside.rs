@@ -6,7 +6,7 @@ use super::guards::Guards;
 use super::targets::DESTROYING;
 use super::value::{Kinds, Value};
 use super::walk::Context;
-use crate::ast::{ExprId, ExprKind, Name, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Name};
 use crate::capi::{
     CallsBack, Copied, Effects, Gives, LockAct, OutKind, Returns, Stored, acts, calls_back,
     copies_memory, effects, lends_to_read, lock_call, stored, writes,
@@ -19,14 +19,7 @@ impl Body<'_, '_, '_> {
         let tree = self.tree();
         let others = values.iter().fold(Value::NONE, |all, &value| all | value);
         for (at, &arg) in args.iter().enumerate() {
-            let arg = tree.without_casts(arg);
-            let arg = match tree.expr(arg).kind {
-                ExprKind::Unary {
-                    op: UnaryOp::AddressOf,
-                    operand,
-                } => operand,
-                _ => arg,
-            };
+            let arg = tree.without_address(arg);
             let ExprKind::Name(Name::Global(function)) = &tree.expr(arg).kind else {
                 continue;
             };
@@ -104,8 +97,7 @@ impl Body<'_, '_, '_> {
         let tree = self.tree();
         let types = self.walk.types;
         let inner = tree.without_casts(arg);
-        let ty = types.of(tree, inner);
-        let to = ty.and_then(|ty| types.pointee(ty));
+        let to = self.pointed_at(arg);
         if self.is_read_only(arg) || to.is_none_or(|to| types.is_plain(to) || to.is_void()) {
             return;
         }

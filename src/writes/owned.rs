@@ -17,9 +17,6 @@ use crate::capi::{Gives, copies_memory, writes};
 use crate::program::Types;
 use crate::rule::PackageCx;
 
-/// How deep structs in structs are looked into.
-const MAX_DEPTH: usize = 4;
-
 /// A struct and its field.
 pub(super) type Field = (String, Box<str>);
 
@@ -116,11 +113,9 @@ impl<'c, 'a> Stores<'c, 'a> {
             found.extend(field.map(|field| (field, args.get(1).copied())));
         }
         let copied = self.copied().into_iter();
-        found.extend(
-            copied
-                .flat_map(|ty| self.pointers_in(ty, MAX_DEPTH))
-                .map(|it| (it, None)),
-        );
+        let fields = copied.flat_map(|ty| types.fields_within(ty));
+        let pointers = fields.filter(|(_, field)| types.pointee(&field.ty).is_some());
+        found.extend(pointers.map(|(owner, field)| ((owner, field.name.as_str().into()), None)));
         found
     }
 
@@ -143,38 +138,11 @@ impl<'c, 'a> Stores<'c, 'a> {
             ExprKind::Assign { op: None, lhs, rhs } if !is_made(*rhs) => types.of(tree, *lhs),
             ExprKind::Call { args, .. } => {
                 let copy = copies_memory(tree.called(at)?)?;
-                let to = tree.without_casts(*args.get(copy.to)?);
-                match tree.expr(to).kind {
-                    ExprKind::Unary {
-                        op: UnaryOp::AddressOf,
-                        operand,
-                    } => types.of(tree, operand),
-                    _ => types.pointee(types.of(tree, to)?),
-                }
+                types.pointed_at(tree, *args.get(copy.to)?)
             }
             _ => None,
         });
         copied.collect()
-    }
-
-    /// The fields of a struct, and of those in it, that are pointers.
-    fn pointers_in(&self, ty: &Type, depth: usize) -> Vec<Field> {
-        let types = self.types;
-        let key = types
-            .key(ty)
-            .filter(|_| depth > 0 && types.pointee(ty).is_none());
-        let Some((key, def)) = key.and_then(|key| Some((key.clone(), types.definition(&key)?)))
-        else {
-            return Vec::new();
-        };
-        let fields = def
-            .fields
-            .iter()
-            .flat_map(|field| match types.pointee(&field.ty) {
-                Some(_) => vec![(key.clone(), field.name.as_str().into())],
-                None => self.pointers_in(&field.ty, depth - 1),
-            });
-        fields.collect()
     }
 
     /// The fields that a value is moved from, none if it is new memory or nothing; `None` if it

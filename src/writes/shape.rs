@@ -8,7 +8,7 @@ use crate::ast::{
     BinaryOp, ExprId, ExprKind, LocalId, Name, StmtKind, Tree, Type, TypeKind, UnaryOp,
 };
 
-impl Body<'_, '_, '_> {
+impl<'a> Body<'_, '_, 'a> {
     /// The local variable of this call that an expression is, or is a part of, without a pointer
     /// in between.
     pub(super) fn part_of(&self, expr: ExprId) -> Option<LocalId> {
@@ -114,6 +114,15 @@ impl Body<'_, '_, '_> {
         let is_known = types.is_number(ty) || ty.is_void() || types.pointee(ty).is_some();
         let key = types.key(ty);
         !is_known && key.is_none_or(|key| types.definition(&key).is_none())
+    }
+
+    /// The type of what an argument points at.
+    pub(super) fn pointed_at(&self, arg: ExprId) -> Option<&'a Type> {
+        let (tree, types) = (self.tree(), self.walk.types);
+        match self.addressed(tree.without_casts(arg)) {
+            Some(operand) => types.of(tree, operand),
+            None => types.pointed_at(tree, arg),
+        }
     }
 
     /// Whether an argument is a Python object, or the address of a type.

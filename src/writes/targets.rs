@@ -128,7 +128,7 @@ fn unpassed(tree: &Tree) -> impl Iterator<Item = &str> {
             passed.insert(*callee);
             passed.extend(
                 args.iter()
-                    .flat_map(|&arg| [arg, without_address(tree, arg)]),
+                    .flat_map(|&arg| [arg, tree.without_address(arg)]),
             );
         }
     }
@@ -154,18 +154,6 @@ fn global(tree: &Tree, at: ExprId) -> Option<&str> {
     match &tree.expr(at).kind {
         ExprKind::Name(Name::Global(name)) => Some(name),
         _ => None,
-    }
-}
-
-/// `compare` of `(int (*)(const void *))&compare`.
-fn without_address(tree: &Tree, arg: ExprId) -> ExprId {
-    let inner = tree.without_casts(arg);
-    match tree.expr(inner).kind {
-        ExprKind::Unary {
-            op: UnaryOp::AddressOf,
-            operand,
-        } => tree.without_casts(operand),
-        _ => inner,
     }
 }
 

@@ -6,7 +6,7 @@ use super::object_acquire::Acquire;
 use super::object_body::{FieldUsers, unfit};
 use crate::declare_rule;
 use crate::edit::{Confidence, Fix, Need};
-use crate::facts::{Claim, Fact, Subject};
+use crate::facts::{Claim, Fact, Subject, listed};
 use crate::rule::{Finding, ItemId, Note, Outcome, PackageCx};
 use crate::source::{ByteSpan, FileId};
 use crate::state::{Method, ObjectState, object_states};
@@ -125,17 +125,7 @@ fn finding(
 
 fn fields(names: &BTreeSet<String>) -> String {
     let word = if names.len() == 1 { "field" } else { "fields" };
-    format!("{word} {}", listed(names.iter().map(String::as_str)))
-}
-
-/// `` `a`, `b` and 3 more ``
-fn listed<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> String {
-    let more = names.len().saturating_sub(SHOWN);
-    let shown: Vec<String> = names.take(SHOWN).map(|name| format!("`{name}`")).collect();
-    match more {
-        0 => shown.join(", "),
-        _ => format!("{} and {more} more", shown.join(", ")),
-    }
+    format!("{word} {}", listed(names, SHOWN))
 }
 
 fn notes(cx: &PackageCx<'_>, state: &ObjectState) -> Vec<Note> {
@@ -154,7 +144,7 @@ fn notes(cx: &PackageCx<'_>, state: &ObjectState) -> Vec<Note> {
         } else {
             ("changes", &method.writes)
         };
-        let names = listed(names.iter().map(String::as_str));
+        let names = listed(names, SHOWN);
         let text = format!("`{}` {verb} {names}", function.name);
         notes.push(Note { file, span, text });
     }

@@ -333,7 +333,7 @@ impl<'a> Desk<'a> {
         if let Some((left, accepted)) = decided.clashes.first() {
             let others = match decided.clashes.len() - 1 {
                 0 => String::new(),
-                more => format!(" , and {more} more"),
+                more => format!(" and {more} more"),
             };
             self.message += &format!(
                 "; {left}{others} changes the same text as {accepted}, which is accepted: reject \

@@ -175,7 +175,7 @@ impl<'a> Symbols<'a> {
             (None, None) => {}
             (None, Some(&(b"_Static_assert" | b"static_assert"))) => {}
             _ => {
-                match text.shape {
+                match text.shape.unwrap_or(Shape::Other) {
                     Shape::Function(name) => {
                         let is_static = text.raw.contains(&&b"static"[..]);
                         let all = match is_static {
@@ -335,7 +335,8 @@ impl<'a> Shape<'a> {
 
 /// The text of an item as it is written, all branches of it.
 struct Text<'a> {
-    shape: Shape<'a>,
+    /// What it is, if it was not looked at.
+    shape: Option<Shape<'a>>,
     /// Its words in order.
     raw: Vec<&'a [u8]>,
     /// The same without names of fields, with what stands for macros.
@@ -371,10 +372,13 @@ impl<'a> Text<'a> {
             let texts = strings.map(|it| source.slice(it.span));
             words.extend(texts.flat_map(|it| it.split(move |byte| !is_part(byte))));
         }
-        let all = tokens.get(begin..end).unwrap_or(&[]).iter();
-        let all: Vec<_> = all.map(|it| (it.kind, source.slice(it.span))).collect();
+        let shape = || {
+            let all = tokens.get(begin..end).unwrap_or(&[]).iter();
+            let all: Vec<_> = all.map(|it| (it.kind, source.slice(it.span))).collect();
+            Shape::new(&all, macros)
+        };
         Self {
-            shape: Shape::new(&all, macros),
+            shape: item.body.is_none().then(shape),
             raw,
             words,
         }

@@ -1,6 +1,6 @@
 //! Calls: of the package's own functions, of allocators, of everything else.
 
-use crate::ast::{ExprId, ExprKind, Function, Name, Type, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Function, Name, Type};
 use crate::capi;
 use crate::program::{CallSite, ItemId};
 
@@ -41,14 +41,7 @@ impl Walk<'_, '_> {
 
     /// Whether an argument is a function of the package.
     fn is_function(&self, here: Here<'_>, arg: ExprId) -> bool {
-        let arg = here.tree.without_casts(arg);
-        let arg = match here.tree.expr(arg).kind {
-            ExprKind::Unary {
-                op: UnaryOp::AddressOf,
-                operand,
-            } => operand,
-            _ => arg,
-        };
+        let arg = here.tree.without_address(arg);
         matches!(&here.tree.expr(arg).kind, ExprKind::Name(Name::Global(name)) if self.functions.contains_key(&**name))
     }
 

@@ -14,7 +14,7 @@ use super::View;
 use super::acts::{Act, is_array, roots};
 use super::owed::Change;
 use super::ways::Exit;
-use crate::ast::{ExprId, ExprKind, LocalId, Tree, UnaryOp};
+use crate::ast::{ExprId, ExprKind, LocalId, Tree};
 use crate::capi;
 use crate::cfg::{Point, reaches};
 use crate::program::Lasting;
@@ -84,7 +84,7 @@ impl View<'_> {
                 let is_plain = tree
                     .called(act.expr)
                     .is_some_and(|name| capi::acts(name).is_none_or(|acts| acts.is_plain));
-                let mut args = args.iter().map(|&arg| given(tree, arg));
+                let mut args = args.iter().map(|&arg| self.tree.without_address(arg));
                 args.any(|arg| {
                     let is_whole = tree.as_local(arg) == Some(root);
                     !is_plain
@@ -92,7 +92,7 @@ impl View<'_> {
                 })
             }
             ExprKind::Assign { rhs, .. } => {
-                let value = given(tree, *rhs);
+                let value = tree.without_address(*rhs);
                 tree.as_local(value) == Some(root) || is_part(value) || is_other(value)
             }
             _ => false,
@@ -108,18 +108,6 @@ impl View<'_> {
         !self.changed.original.program.has_function(name)
             && capi::acts(name).is_some_and(|acts| acts.frees)
             && args.any(|arg| self.tree.as_local(arg) == Some(root))
-    }
-}
-
-/// An argument without casts and `&`.
-fn given(tree: &Tree, arg: ExprId) -> ExprId {
-    let arg = tree.without_casts(arg);
-    match tree.expr(arg).kind {
-        ExprKind::Unary {
-            op: UnaryOp::AddressOf,
-            operand,
-        } => operand,
-        _ => arg,
     }
 }
 

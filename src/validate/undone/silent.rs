@@ -17,7 +17,7 @@ use super::View;
 use super::acts::{Act, clears_errno, roots, sets_errno};
 use super::owed::Change;
 use super::ways::Exit;
-use crate::ast::{ExprId, StmtKind};
+use crate::ast::{ExprId, LocalId, StmtKind};
 use crate::cfg::{Reach, reaches};
 use crate::program::Lasting;
 
@@ -28,22 +28,22 @@ impl View<'_> {
         if !self.drops_error(exit) {
             return None;
         }
+        let made = self.made_of(exit.tested(self.tree), None);
         let taken = Reach::new(self.cfg, exit.start, &[exit.from]);
         let changes = self.all_changes();
         let mut skipped = changes.iter().filter(|it| {
             self.goes_on_to(exit, it.act.point)
                 && !taken.contains(it.act.point)
                 && self.is_for_others(it, exit)
-                && !self.depends_on_item(it.act, exit)
+                && !self.depends_on_item(it.act, exit, &made)
                 && !self.skips_as_well(it.act, exit)
         });
         skipped.next().map(|it| it.act)
     }
 
-    /// Whether there is nothing to be done without the item: `act` works on it, or on what is made of
+    /// Whether there is nothing to be done without the item: `act` works on it, or on what is `made` of
     /// it, or stands under a test of that.
-    fn depends_on_item(&self, act: &Act, exit: &Exit) -> bool {
-        let made = self.made_of(exit.tested(self.tree), None);
+    fn depends_on_item(&self, act: &Act, exit: &Exit, made: &[LocalId]) -> bool {
         let speaks = |expr: ExprId| roots(self.tree, expr).iter().any(|it| made.contains(it));
         let mut outer = iter::successors(Some(act.stmt), |&at| self.nesting.around(at));
         speaks(act.expr)

@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 use crate::ast::ExprKind;
 use crate::capi::{effects, is_libc, shows_number, writes};
 use crate::edit::{Fix, Need};
-use crate::facts::{Claim, Fact};
+use crate::facts::{Claim, Fact, listed};
 use crate::program::ItemId;
 use crate::rule::PackageCx;
 use crate::source::{ByteSpan, FileId};
@@ -71,7 +71,7 @@ impl<'c, 'a> Atomics<'c, 'a> {
     pub(super) fn fix(&self, variable: &Variable) -> Result<Fix, &'static str> {
         let declaration = Declaration::new(self.cx, self.inventory, variable)?;
         let all = &declaration.variables;
-        let names = listed(all.iter().map(|it| it.name.as_str()));
+        let names = listed(all.iter().map(|it| it.name.as_str()), NAMED);
         let mut fix = Fix::safe(format!("make {names} atomic"));
         declaration.edit(&mut fix);
         fix.needs.push(Need::Compat {
@@ -236,7 +236,7 @@ impl<'c, 'a> Atomics<'c, 'a> {
             }
             fix.assume(format!(
                 "it is harmless if another thread sets `{name}` between two uses in {}",
-                listed(twice.iter())
+                listed(twice.iter(), NAMED)
             ));
         }
         let pointed = touches.called_by_pointer();
@@ -244,7 +244,7 @@ impl<'c, 'a> Atomics<'c, 'a> {
             fix.assume(format!(
                 "no caller that calls {} through a pointer is a signal handler, or relies on two \
                  calls to read the same `{name}`",
-                listed(pointed.iter())
+                listed(pointed.iter(), NAMED)
             ));
         }
         let others = touches.called_elsewhere();
@@ -252,7 +252,7 @@ impl<'c, 'a> Atomics<'c, 'a> {
             fix.assume(format!(
                 "no code outside the analysed files calls {} and relies on two calls to read the \
                  same `{name}`",
-                listed(others.iter())
+                listed(others.iter(), NAMED)
             ));
         }
         let known: Vec<&Variable> = asked.iter().copied().chain([variable]).collect();
@@ -292,15 +292,5 @@ impl<'c, 'a> Atomics<'c, 'a> {
                 }
             }
         }
-    }
-}
-
-/// `` `f`, `g` and 2 more ``
-fn listed<S: AsRef<str>>(names: impl Iterator<Item = S>) -> String {
-    let all: Vec<String> = names.map(|it| format!("`{}`", it.as_ref())).collect();
-    let first = all[..all.len().min(NAMED)].join(", ");
-    match all.len().saturating_sub(NAMED) {
-        0 => first,
-        n => format!("{first} and {n} more"),
     }
 }
