@@ -4,6 +4,7 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
 
@@ -229,7 +230,7 @@ pub(super) struct Readiness<'c, 'a> {
     /// See [`left_out`]; looked for once a module is asked for.
     left_out: OnceCell<BTreeSet<usize>>,
     /// What [`Open::left`] lists, looked for once a module is asked for.
-    left: OnceCell<BTreeMap<FileId, BTreeSet<Left>>>,
+    left: OnceCell<BTreeMap<FileId, BTreeSet<Rc<Left>>>>,
 }
 
 impl<'c, 'a> Readiness<'c, 'a> {
@@ -302,8 +303,9 @@ impl<'c, 'a> Readiness<'c, 'a> {
             let left = self.left.get_or_init(|| left(self.cx));
             let own = left.iter().filter(|(entry, _)| own.contains(entry));
             let calls = self.settled_calls(findings, left_out);
-            let is_open =
-                |it: &&Left| it.why != Why::Calls || !calls.contains(&(it.file, it.span.start()));
+            let is_open = |it: &&Rc<Left>| {
+                it.why != Why::Calls || !calls.contains(&(it.file, it.span.start()))
+            };
             for it in own.flat_map(|(_, left)| left).filter(is_open) {
                 let of = open.left.entry(it.why).or_default();
                 of.insert(self.in_words(it));

@@ -33,6 +33,7 @@ mod lost;
 mod members;
 mod outside;
 mod owned;
+mod pool;
 mod published;
 mod reads;
 mod released;
@@ -46,6 +47,7 @@ mod value;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use crate::rule::PackageCx;
 use crate::source::{ByteSpan, FileId};
@@ -92,12 +94,12 @@ pub struct Left {
 ///
 /// All items must have been parsed.
 #[must_use]
-pub fn left(cx: &PackageCx<'_>) -> BTreeMap<FileId, BTreeSet<Left>> {
+pub fn left(cx: &PackageCx<'_>) -> BTreeMap<FileId, BTreeSet<Rc<Left>>> {
     let mut walk = walk::Walk::new(cx);
     walk.run();
     let mut left = walk.left();
     for unread in unread::unread(cx) {
-        left.entry(unread.file).or_default().insert(unread);
+        left.entry(unread.file).or_default().insert(Rc::new(unread));
     }
     left
 }

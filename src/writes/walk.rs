@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use fixedbitset::FixedBitSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::body::{Body, Summary};
@@ -10,6 +11,7 @@ use super::guards::{Found, Guards, Helpers, Use, unguarded};
 use super::late::LetGo;
 use super::members::Members;
 use super::owned::Lent;
+use super::pool::Pool;
 use super::targets::{Targets, destructors, functions, parameter};
 use super::text::Text;
 use super::value::{Kinds, Value};
@@ -65,6 +67,8 @@ pub(super) struct Walk<'c, 'a> {
     functions: FxHashSet<&'c str>,
     known: BTreeMap<Context, (usize, Summary)>,
     nodes: Vec<Node>,
+    lefts: Pool<Rc<Left>>,
+    uses: Pool<Use>,
     /// The nodes that are being looked at, innermost last.
     open: Vec<usize>,
     /// What is called from outside, with its file.
@@ -76,8 +80,9 @@ pub(super) struct Walk<'c, 'a> {
 /// A function in one context, once it was looked at.
 #[derive(Debug, Default)]
 struct Node {
-    left: BTreeSet<Left>,
-    uses: BTreeSet<Use>,
+    /// Numbers of [`Walk::lefts`] and [`Walk::uses`].
+    left: FixedBitSet,
+    uses: FixedBitSet,
     callees: BTreeSet<usize>,
 }
 
@@ -136,6 +141,8 @@ impl<'c, 'a> Walk<'c, 'a> {
             contexts: FxHashMap::default(),
             texts: FxHashMap::default(),
             nodes: Vec::new(),
+            lefts: Pool::default(),
+            uses: Pool::default(),
             open: Vec::new(),
             entries: Vec::new(),
         }
@@ -251,21 +258,23 @@ impl<'c, 'a> Walk<'c, 'a> {
     }
 
     /// What is left, by the files whose functions are called from outside.
-    pub(super) fn left(&self) -> BTreeMap<FileId, BTreeSet<Left>> {
+    pub(super) fn left(&self) -> BTreeMap<FileId, BTreeSet<Rc<Left>>> {
         let mut open: BTreeMap<FileId, Vec<usize>> = BTreeMap::new();
         for &(file, node) in &self.entries {
             open.entry(file).or_default().push(node);
         }
         let each = open.into_iter().map(|(file, mut open)| {
             let mut seen = FxHashSet::default();
-            let mut left = BTreeSet::new();
+            let (mut left, mut uses) = (FixedBitSet::new(), FixedBitSet::new());
             while let Some(node) = open.pop() {
                 if seen.insert(node) {
-                    left.extend(self.nodes[node].left.iter().cloned());
+                    left.union_with(&self.nodes[node].left);
+                    uses.union_with(&self.nodes[node].uses);
                     open.extend(&self.nodes[node].callees);
                 }
             }
-            let uses = seen.iter().flat_map(|&node| &self.nodes[node].uses);
+            let mut left: BTreeSet<Rc<Left>> = self.lefts.of(&left).cloned().collect();
+            let uses = self.uses.of(&uses);
             left.extend(unguarded(
                 uses.filter(|it| !it.is_late_for_nothing(&self.let_go)),
             ));
@@ -328,14 +337,16 @@ impl<'c, 'a> Walk<'c, 'a> {
 
     fn note(&mut self, left: Left) {
         if let Some(&node) = self.open.last() {
-            self.nodes[node].left.insert(left);
+            let number = self.lefts.number(Rc::new(left));
+            self.nodes[node].left.grow_and_insert(number);
         }
     }
 
     /// Notes a use of what a lock may guard.
     pub(super) fn note_use(&mut self, it: Use) {
         if let Some(&node) = self.open.last() {
-            self.nodes[node].uses.insert(it);
+            let number = self.uses.number(it);
+            self.nodes[node].uses.grow_and_insert(number);
         }
     }
 

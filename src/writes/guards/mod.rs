@@ -101,7 +101,7 @@ pub(super) struct Use {
     cell: Cell,
     is_write: bool,
     guards: BTreeSet<Relation>,
-    left: Left,
+    left: Rc<Left>,
     /// What the pointer that was found there before points to.
     late: Option<Pointee>,
 }
@@ -270,7 +270,7 @@ impl Body<'_, '_, '_> {
                 cell,
                 is_write,
                 guards,
-                left,
+                left: left.into(),
                 late: None,
             });
         }
@@ -331,7 +331,7 @@ impl Body<'_, '_, '_> {
                 cell: found.cell.clone(),
                 is_write: false,
                 guards,
-                left,
+                left: left.into(),
                 late: Some(found.pointee.clone()),
             });
         }
@@ -405,7 +405,7 @@ fn relation(place: Option<&Path>, guard: &Path) -> Option<Relation> {
 }
 
 /// The uses without the lock with which what they use is written elsewhere.
-pub(super) fn unguarded<'u>(uses: impl Iterator<Item = &'u Use>) -> BTreeSet<Left> {
+pub(super) fn unguarded<'u>(uses: impl Iterator<Item = &'u Use>) -> BTreeSet<Rc<Left>> {
     let mut cells: BTreeMap<&Cell, Vec<&Use>> = BTreeMap::new();
     for it in uses {
         cells.entry(&it.cell).or_default().push(it);
@@ -431,7 +431,7 @@ pub(super) fn unguarded<'u>(uses: impl Iterator<Item = &'u Use>) -> BTreeSet<Lef
     written.flat_map(without_lock).collect()
 }
 
-fn without_lock(uses: Vec<&Use>) -> Vec<Left> {
+fn without_lock(uses: Vec<&Use>) -> Vec<Rc<Left>> {
     let uses: BTreeSet<&Use> = uses.into_iter().collect();
     let mut counts: BTreeMap<&Relation, usize> = BTreeMap::new();
     for guard in uses.iter().flat_map(|it| &it.guards) {
@@ -440,5 +440,5 @@ fn without_lock(uses: Vec<&Use>) -> Vec<Left> {
     let most = counts.into_iter().max_by_key(|(_, count)| *count);
     let has_most = |it: &Use| most.is_some_and(|(guard, _)| it.guards.contains(guard));
     let others = uses.iter().filter(|it| !has_most(it));
-    others.map(|it| it.left.clone()).collect()
+    others.map(|it| Rc::clone(&it.left)).collect()
 }
