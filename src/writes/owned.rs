@@ -22,7 +22,11 @@ pub(super) type Field = (String, Box<str>);
 
 /// The fields in which something other than new memory may be.
 #[derive(Debug, Default)]
-pub(super) struct Lent(FxHashSet<Field>);
+pub(super) struct Lent {
+    fields: FxHashSet<Field>,
+    /// The names of these fields, whatever their structs.
+    names: FxHashSet<Box<str>>,
+}
 
 impl Lent {
     pub(super) fn new(cx: &PackageCx<'_>) -> Self {
@@ -47,18 +51,22 @@ impl Lent {
             let before = lent.len();
             lent.extend(reached);
             if lent.len() == before {
-                return Self(lent);
+                let names = lent.iter().map(|(_, name)| name.clone()).collect();
+                return Self {
+                    fields: lent,
+                    names,
+                };
             }
         }
     }
 
     pub(super) fn has(&self, field: &Field) -> bool {
-        self.0.contains(field)
+        self.fields.contains(field)
     }
 
     /// Whether some struct has a field of this name, with something other than new memory in it.
     pub(super) fn has_any(&self, field: &str) -> bool {
-        self.0.iter().any(|(_, it)| &**it == field)
+        self.names.contains(field)
     }
 }
 

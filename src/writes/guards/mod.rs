@@ -405,6 +405,8 @@ fn relation(place: Option<&Path>, guard: &Path) -> Option<Relation> {
 }
 
 /// The uses without the lock with which what they use is written elsewhere.
+///
+/// No use may come twice.
 pub(super) fn unguarded<'u>(uses: impl Iterator<Item = &'u Use>) -> BTreeSet<Rc<Left>> {
     let mut cells: BTreeMap<&Cell, Vec<&Use>> = BTreeMap::new();
     for it in uses {
@@ -432,7 +434,6 @@ pub(super) fn unguarded<'u>(uses: impl Iterator<Item = &'u Use>) -> BTreeSet<Rc<
 }
 
 fn without_lock(uses: Vec<&Use>) -> Vec<Rc<Left>> {
-    let uses: BTreeSet<&Use> = uses.into_iter().collect();
     let mut counts: BTreeMap<&Relation, usize> = BTreeMap::new();
     for guard in uses.iter().flat_map(|it| &it.guards) {
         *counts.entry(guard).or_default() += 1;
