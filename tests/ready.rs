@@ -1,5 +1,5 @@
-//! Small modules whose methods race, and the same without a race: only the second may be declared
-//! without a question.
+//! Small modules whose methods race, the same without a race, and with locks: only the second may
+//! be declared without a question.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -80,6 +80,25 @@ fn a_module_whose_writes_are_accounted_for_is_declared() {
 }
 
 #[test]
+fn what_locks_account_for_is_the_one_thing_to_confirm() {
+    let mut wrong = Vec::new();
+    for (title, code) in cases(include_str!("ready/locked.c")) {
+        let (_, named) = title.split_once(": ").unwrap();
+        let folder = folder(&code);
+        let said = ungil(&folder, &["check"]);
+        let asked: Vec<&str> = said
+            .lines()
+            .filter(|it| it.contains("to confirm:"))
+            .collect();
+        let is_it = |it: &&str| it.contains("with their lock held") && it.contains(named);
+        if is_declared(&folder) || asked.len() != 1 || !asked.iter().all(is_it) {
+            wrong.push(format!("{title}\n{said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
 fn what_is_left_of_a_declared_module_is_named() {
     let (_, code) = cases(include_str!("ready/racy.c")).remove(0);
     let slot = "{Py_mod_exec, exec}, {Py_mod_gil, Py_MOD_GIL_NOT_USED},";
@@ -97,6 +116,7 @@ fn the_modules_compile() {
     for text in [
         include_str!("ready/racy.c"),
         include_str!("ready/innocent.c"),
+        include_str!("ready/locked.c"),
     ] {
         for (_, code) in cases(text) {
             let folder = folder(&code);

@@ -54,7 +54,13 @@ impl Acts {
         gives_memory: false,
     };
 
-    /// Whether it changes what argument `at` is, or points to.
+    /// Whether it changes argument `at`, or what that points to, and no other.
+    #[must_use]
+    pub fn changes_only(&self, at: usize) -> bool {
+        self.argument == Some((at, false))
+    }
+
+    /// Whether it changes argument `at`, or what that points to.
     #[must_use]
     pub fn changes(&self, at: usize) -> bool {
         self.argument

@@ -16,6 +16,8 @@ pub struct Writes {
     pub keeps: Option<usize>,
     /// The argument of which it writes what its pointers lead to as well: `deflate(&stream, 0)`.
     pub deep: Option<usize>,
+    /// The argument of which nobody may use afterwards what it leads to: `free(text)`.
+    pub ends: Option<usize>,
     /// The argument that holds the reference it gives, which Python code may replace meanwhile.
     pub lends: Option<usize>,
     /// What it gives.
@@ -131,6 +133,7 @@ pub fn writes(name: &str) -> Option<&'static Writes> {
         hidden: None,
         keeps: None,
         deep: None,
+        ends: None,
         lends: None,
         gives: Gives::Shared,
     };
@@ -247,13 +250,14 @@ fn parse(row: &'static str) -> Option<(&'static str, Writes)> {
     let [names, arguments, state, result, _source] = columns[..] else {
         return None;
     };
-    let (mut keeps, mut lends, mut deep) = (None, None, None);
+    let (mut keeps, mut lends, mut deep, mut ends) = (None, None, None, None);
     let mut hidden = (state == "hidden").then_some(Hidden::Always);
     match state.split_once(':') {
         Some(("null", argument)) => hidden = Some(Hidden::Without(argument.parse().ok()?)),
         Some(("keeps", first)) => keeps = Some(first.strip_suffix('+')?.parse().ok()?),
         Some(("lends", argument)) => lends = Some(argument.parse().ok()?),
         Some(("deep", argument)) => deep = Some(argument.parse().ok()?),
+        Some(("ends", argument)) => ends = Some(argument.parse().ok()?),
         Some(_) => return None,
         None if state.is_empty() || state == "hidden" => {}
         None => return None,
@@ -284,6 +288,7 @@ fn parse(row: &'static str) -> Option<(&'static str, Writes)> {
         hidden,
         keeps,
         deep,
+        ends,
         lends,
         gives,
     };

@@ -189,9 +189,15 @@ impl Open {
                     "no other thread changes these atomic numbers between the read and the step \
                      that depends on them"
                 }
-                Why::Split => {
-                    "these were read with a lock held and are used after it was released and \
-                     taken again: they are still valid then"
+                Why::Guarded => {
+                    "what is read of these with their lock held is not relied on after it is \
+                     released, and what belongs together is changed while it is held once"
+                }
+                Why::Once => {
+                    "all uses of what these functions set come after the call that runs them"
+                }
+                Why::Again => {
+                    "Python code does not call `__init__` again on an object that other threads use"
                 }
                 Why::Stale => {
                     "no other thread changes the container or releases the object before these \

@@ -19,7 +19,7 @@ pub use locks::{
 };
 pub use meeting::{Meetings, Phase};
 pub use own::Own;
-pub use phase::{alone, reachable};
+pub use phase::{alone, calls_once, reachable};
 pub use roots::{Path, root};
 pub use variables::{Variable, Write, inventory, is_lock};
 pub use writes::How;

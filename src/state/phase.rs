@@ -21,6 +21,12 @@ const ONCE: &[&str] = &[
     "_PyOnceFlag_CallOnce",
 ];
 
+/// Whether a function calls one of its arguments once, by a flag that all threads share.
+#[must_use]
+pub fn calls_once(name: &str) -> bool {
+    ONCE.contains(&name)
+}
+
 /// The functions, by name, that no other thread can meet: those that make a module or take it
 /// down, programs with their `main`, what `pthread_once` calls, constructors of the compiler, and
 /// all that only these call. What is not `reachable` (the API of a build into Python itself, under
@@ -63,6 +69,7 @@ pub fn reachable<'a>(cx: &PackageCx<'a>) -> Option<BTreeSet<&'a str>> {
             open.push(name);
         }
     }
+    open.extend(constructors(cx));
     // Every program has a `main` of its own.
     let is_named = |name: &&&str| **name != "main" && cx.program.unread.names(name);
     open.extend(named.keys().filter(is_named));
@@ -174,7 +181,7 @@ fn callbacks<'a>(cx: &PackageCx<'a>) -> BTreeSet<&'a str> {
     let mut flags: BTreeMap<&str, BTreeSet<Option<String>>> = BTreeMap::new();
     for (owner, tree, name, args) in calls {
         let flag = match args.first() {
-            Some(&flag) if ONCE.contains(&name) => flag_name(owner, tree, flag),
+            Some(&flag) if calls_once(name) => flag_name(owner, tree, flag),
             Some(_) if AT_EXIT.contains(&name) => Some(String::new()),
             _ => continue,
         };

@@ -108,7 +108,6 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         self.check_released();
         if self.walk.has_locks {
             self.note_reads();
-            self.check_late();
             self.check_copied_locks();
         }
         self.check_assembly();
@@ -134,6 +133,7 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         let tree = self.tree();
         // What is private is only known by now.
         self.published.forget();
+        self.walk.forget_calls();
         for decl in tree.declarations() {
             for value in decl.init.iter().flat_map(Init::values) {
                 let points = self.value(value);
@@ -266,6 +266,7 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
                 let settled = self.known.settled.value(tree, *local, expr);
                 settled.map_or_else(|| self.local(*local), |value| self.value(value))
             }
+            _ if tree.is_null(expr) => Value::NULL,
             ExprKind::Name(Name::Global(name)) => {
                 let ty = self.walk.variable_type(name);
                 ty.map_or(Value::NONE, |ty| self.of_static(ty))
@@ -332,6 +333,9 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
             _ if self.walk.types.is_number(ty) => Value::NONE,
             TypeKind::Array(element, _) if element.is_const => Value::LENT,
             TypeKind::Pointer(to) if to.is_const => Value::LENT,
+            _ if self.walk.types.is_object_pointer(ty) => {
+                Value::of(Kinds::SHARED | Kinds::KEPT, Kinds::SHARED)
+            }
             _ => Value::SHARED,
         }
     }

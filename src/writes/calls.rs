@@ -154,8 +154,7 @@ impl<'a> Body<'_, '_, 'a> {
             Some(Parent::Expr(call)) => self.tree().called(call) == Some(name),
             _ => false,
         };
-        let is_hidden = || capi::writes(name).is_some_and(|row| row.is_hidden(|_| false));
-        if !is_called && !self.walk.is_function(name) && is_hidden() {
+        if !is_called && !self.walk.is_function(name) && is_hidden(name) {
             self.leave(at, name.to_owned(), Why::Calls);
         }
     }
@@ -173,10 +172,10 @@ impl<'a> Body<'_, '_, 'a> {
         let is_accounted = match found.variable {
             // lock = PyThread_allocate_lock();     /* on first use: each thread its own */
             _ if self.is_lock(place) => false,
-            Some(Name::Global(name)) => self.walk.is_accounted(name, false, (self.item, at)),
+            Some(Name::Global(name)) => self.walk.is_accounted(name, (self.item, at)),
             Some(Name::Local(local)) => {
                 let name = &tree.local(*local).name;
-                self.walk.is_accounted(name, true, (self.item, at))
+                self.walk.is_accounted(name, (self.item, at))
             }
             None => self.is_reported_field(place),
         };
@@ -196,11 +195,14 @@ impl<'a> Body<'_, '_, 'a> {
         }
     }
 
-    /// Names what nothing accounts for, unless a lock is held.
+    /// Names what nothing accounts for but a lock that is held.
     pub(super) fn leave(&mut self, at: ExprId, what: String, why: Why) {
-        if !self.is_locked(at) {
-            self.walk.leave(self.item, at, what, why);
-        }
+        let why = if self.is_locked(at) {
+            Why::Guarded
+        } else {
+            why
+        };
+        self.walk.leave(self.item, at, what, why);
     }
 
     pub(super) fn is_atomic(&self, place: ExprId) -> bool {
@@ -221,7 +223,7 @@ impl<'a> Body<'_, '_, 'a> {
     }
 
     /// Whether the place is a field that a rule reports.
-    fn is_reported_field(&self, place: ExprId) -> bool {
+    pub(super) fn is_reported_field(&self, place: ExprId) -> bool {
         let tree = self.tree();
         match &tree.expr(place).kind {
             ExprKind::Member { base, field, arrow } => {
@@ -247,7 +249,6 @@ impl<'a> Body<'_, '_, 'a> {
             }
             Callee::Slot(_) => {}
             Callee::Pointer => {
-                self.note_let_go("", args);
                 if args.iter().any(|&arg| self.is_given(arg)) {
                     let text = self.text(callee);
                     self.leave_call(at, args, text);
@@ -328,6 +329,16 @@ impl<'a> Body<'_, '_, 'a> {
     pub(super) fn check_given(&mut self, at: ExprId, arg: ExprId, function: &str) {
         let tree = self.tree();
         let inner = tree.without_casts(arg);
+        let is_no_place = match &tree.expr(inner).kind {
+            ExprKind::Name(Name::Global(name)) => {
+                self.walk.is_function(name) || tree.is_null(inner)
+            }
+            ExprKind::Int(_) => true,
+            _ => false,
+        };
+        if is_no_place {
+            return;
+        }
         let text = || format!("{} by {function}", self.text(arg));
         // `memset(hits, 0, sizeof hits)`
         let to = self.pointed_at(arg);
@@ -340,7 +351,7 @@ impl<'a> Body<'_, '_, 'a> {
         }
         let is_static = |body: &Self| {
             let place = body.place(inner);
-            matches!(place.variable, Some(Name::Global(name)) if body.walk.is_accounted(name, false, (body.item, at)))
+            matches!(place.variable, Some(Name::Global(name)) if body.walk.is_accounted(name, (body.item, at)))
         };
         let is_open = is_open || self.is_published(arg, at);
         if is_open && !self.is_read_only(arg) && !is_static(self) && !self.is_reported_field(inner)
@@ -373,6 +384,11 @@ impl<'a> Body<'_, '_, 'a> {
             },
         }
     }
+}
+
+/// Whether a function has state of its own.
+pub(super) fn is_hidden(name: &str) -> bool {
+    capi::writes(name).is_some_and(|row| row.is_hidden(|_| false))
 }
 
 /// Whether numbers of a type are addresses: what they lead to is not atomic.

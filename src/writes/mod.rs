@@ -15,19 +15,18 @@
 //! ```
 //!
 //! Inline assembly is left as well. What lies on a stack, was allocated and not published, is atomic
-//! or of one thread is accounted for; so is what a rule reports, and what is used with one lock
-//! wherever it is. All else is [`Left`]: a declaration that the module runs without the GIL names
+//! or of one thread is accounted for; so is what a rule reports. All else is [`Left`]: a declaration that the module runs without the GIL names
 //! it. Every path counts and no order of statements but that of publishing and of locks, so what is
-//! accounted for is so whatever happens.
+//! accounted for is so whatever happens. Locks only tell which question to ask: whether the steps
+//! under them belong together no analysis knows.
 
 mod body;
 mod calls;
 mod copied;
 mod decided;
+mod entries;
 mod guards;
 mod handles;
-mod lapsed;
-mod late;
 mod loans;
 mod lost;
 mod members;
@@ -67,8 +66,13 @@ pub enum Why {
     Decides,
     /// It uses, without a lock or with another one, what is written elsewhere with a lock held.
     Unguarded,
-    /// It uses, with a lock held, a number that was read the last time that the lock was.
-    Split,
+    /// It is written with a lock held: what belongs together, and what a decision rests on, has to
+    /// be used while the lock is held once.
+    Guarded,
+    /// It runs once, by a flag: who uses what it sets has to come by there.
+    Once,
+    /// It is filled in by `__init__`, which Python code may call on an object that others have.
+    Again,
     /// It uses what was true of an object that others have, and may no longer be.
     Stale,
     /// It was not read.

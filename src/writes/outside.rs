@@ -11,6 +11,7 @@ use crate::capi::{
     CallsBack, Copied, Effects, Gives, LockAct, OutKind, Returns, Stored, acts, calls_back,
     copies_memory, effects, lends_to_read, lock_call, stored, writes,
 };
+use crate::state::calls_once;
 
 impl Body<'_, '_, '_> {
     /// Functions of the package that a function which was not read gets, and may call with what
@@ -18,6 +19,7 @@ impl Body<'_, '_, '_> {
     pub(super) fn call_back(&mut self, name: &str, args: &[ExprId], values: &[Value]) {
         let tree = self.tree();
         let others = values.iter().fold(Value::NONE, |all, &value| all | value);
+        let is_without = others.all().is_nothing();
         for (at, &arg) in args.iter().enumerate() {
             let arg = tree.without_address(arg);
             let ExprKind::Name(Name::Global(function)) = &tree.expr(arg).kind else {
@@ -50,7 +52,7 @@ impl Body<'_, '_, '_> {
                     }
                     // In another thread.
                     _ if calls_back(name) == Some(CallsBack::Apart) => vec![Value::SHARED; count],
-                    Value::NONE => vec![Value::SHARED; count],
+                    _ if is_without => vec![Value::SHARED; count],
                     others => {
                         let given = |at| {
                             if of_library(at) {
@@ -119,7 +121,8 @@ impl Body<'_, '_, '_> {
         let pointee = types.of(tree, operand).and_then(|ty| types.pointee(ty));
         match stored(name, number, format) {
             Stored::Known(OutKind::Buffer) => {
-                lends_to_read(name, number, format).then_some(Value::BYTES)
+                let is_to_read = lends_to_read(name, number, format) || self.is_any_kept(args);
+                is_to_read.then_some(Value::BYTES)
             }
             Stored::Known(OutKind::Memory) => Some(Value::FRESH),
             // `_PyBytes_Resize(&bytes, n)`
@@ -136,6 +139,11 @@ impl Body<'_, '_, '_> {
         }
     }
 
+    fn is_any_kept(&self, args: &[ExprId]) -> bool {
+        args.iter()
+            .any(|&arg| self.value(arg).points.has(Kinds::KEPT))
+    }
+
     /// A pointer into an argument: its only owner may write there.
     fn lent_by(&self, effects: &Effects, args: &[ExprId]) -> Value {
         let owner = effects.derived_from.map(usize::from);
@@ -146,7 +154,7 @@ impl Body<'_, '_, '_> {
         let owner = owner.map_or(Value::SHARED, |&owner| self.value(owner));
         match owner.points {
             points if points.is_private() => Value::FRESH,
-            points if points == Kinds::default() => Value::NONE,
+            points if points.is_nothing() => Value::NONE,
             _ => Value::BYTES,
         }
     }
@@ -202,6 +210,7 @@ impl Body<'_, '_, '_> {
                 Gives::Fresh => Value::FRESH,
                 Gives::Argument(arg) => values.get(arg).copied().unwrap_or(Value::SHARED),
                 Gives::Shared => Value::SHARED,
+                Gives::Lent if self.is_any_kept(args) => Value::BYTES,
                 Gives::Lent => Value::LENT,
                 Gives::Part(arg) => self.part(args.get(arg)),
                 Gives::Held(arg) => match values.get(arg) {
@@ -230,33 +239,54 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// Memory of an object that others have, which they may be using: `free(self->text);`.
-    fn check_freed(&mut self, at: ExprId, name: &str, args: &[ExprId]) {
-        let Some(acts) = acts(name).filter(|acts| acts.frees && !acts.gives_memory) else {
+    /// Names what is let go while others may be using it: `free(self->text)`, `fclose(file)`.
+    fn check_ended(&mut self, at: ExprId, name: &str, arg: ExprId) {
+        let place = self.tree().without_casts(arg);
+        let is_of_others = match self.tree().expr(place).kind {
+            ExprKind::Member { base, .. } => self.value(base).points.has(Kinds::SHARED),
+            _ => self.value(arg).points.is_of_others(),
+        };
+        if is_of_others && !self.is_reported_field(place) {
+            let text = format!("{} by {name}", self.text(place));
+            self.leave_write(place, at, text);
+        }
+    }
+
+    /// Names a change of an object that the package keeps: the call locks it, but what the change
+    /// rests on may no longer be so.
+    ///
+    /// ```c
+    /// n = PyList_Size(pool);
+    /// item = PyList_GetItemRef(pool, n - 1);    /* another thread may get the same one */
+    /// PyList_SetSlice(pool, n - 1, n, NULL);
+    /// ```
+    fn check_changed(&mut self, at: ExprId, name: &str, args: &[ExprId]) {
+        let Some(acts) = acts(name).filter(|_| effects(name).is_some()) else {
             return;
         };
         for (number, &arg) in args.iter().enumerate() {
-            let place = self.tree().without_casts(arg);
-            let base = match self.tree().expr(place).kind {
-                ExprKind::Member { base, .. } => base,
-                _ => continue,
-            };
-            if acts.changes(number) && self.value(base).points.has(Kinds::SHARED) {
-                let text = format!("{} by {name}", self.text(place));
-                self.leave_write(place, at, text);
+            if acts.changes_only(number) && self.value(arg).points.has(Kinds::KEPT) {
+                let text = format!("{} by {name}", self.text(arg));
+                self.walk.leave(self.item, at, text, Why::Guarded);
             }
         }
     }
 
-    /// Whether a file of the package that was not read may have the function.
+    /// Whether a file of the package that was not read may have the function, be it by a name that
+    /// it puts together: `int FN(tick)(void)`.
     fn is_own_unread(&self, name: &str) -> bool {
-        self.walk.cx.program.unread.names(name)
+        self.walk.cx.program.unread.names(name) || self.walk.pastes
     }
 
     pub(super) fn check_outside(&mut self, at: ExprId, name: &str, args: &[ExprId]) {
         self.check_lock(at, name, args);
-        self.check_freed(at, name, args);
-        self.note_let_go(name, args);
+        self.check_changed(at, name, args);
+        if calls_once(name)
+            && let Some(&function) = args.get(1)
+        {
+            let text = self.text(function);
+            self.walk.leave(self.item, at, text, Why::Once);
+        }
         if let Some(row) = writes(name) {
             let is_null = |at: usize| args.get(at).is_some_and(|&arg| self.tree().is_null(arg));
             if row.is_hidden(is_null) {
@@ -265,6 +295,9 @@ impl Body<'_, '_, '_> {
             let deep = row.deep.and_then(|at| args.get(at));
             if let Some(&arg) = deep.filter(|&&it| self.value(it).inner.has(Kinds::SHARED)) {
                 self.leave(at, format!("{} by {name}", self.text(arg)), Why::Writes);
+            }
+            if let Some(&arg) = row.ends.and_then(|at| args.get(at)) {
+                self.check_ended(at, name, arg);
             }
             let holder = row.lends.and_then(|at| args.get(at));
             if holder.is_some_and(|&it| self.value(it).points.has(Kinds::SHARED)) {

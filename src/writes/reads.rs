@@ -18,10 +18,11 @@ impl Body<'_, '_, '_> {
         {
             return Value::ATTRIBUTES;
         }
-        // The bytes of a buffer are for who lends it to guard, unless it is lent to be read: `y*`.
+        // The bytes of a buffer are for who lends it to guard, unless it is lent to be read, `y*`, or
+        // others have the buffer itself.
         if self.is_of_buffer(expr) {
-            let is_to_read = self.place(expr).memory.inner.has(Kinds::BYTES);
-            return if is_to_read {
+            let memory = self.place(expr).memory;
+            return if memory.inner.has(Kinds::BYTES) || memory.points.is_of_others() {
                 Value::BYTES
             } else {
                 Value::LENT
@@ -44,14 +45,15 @@ impl Body<'_, '_, '_> {
         if memory.points.has(Kinds::PRIVATE) {
             inside = inside | self.inner;
         }
-        if memory.points.is_open() || memory.points.is_filled() && self.is_lent(expr) {
+        if memory.points.is_of_others() || memory.points.is_filled() && self.is_lent(expr) {
             inside = inside | Kinds::SHARED;
         }
         if memory.points.has(Kinds::LENT) {
             inside = inside | self.held_by_constant(ty);
         }
         // An object that a private one holds may be anybody's.
-        if ty.is_some_and(|ty| self.walk.types.is_object_pointer(ty)) {
+        let is_object = ty.is_some_and(|ty| self.walk.types.is_object_pointer(ty));
+        if is_object {
             inside = inside | Kinds::SHARED;
         }
         let known = ty.is_some_and(|ty| self.walk.types.pointee(ty).is_some());
@@ -60,6 +62,9 @@ impl Body<'_, '_, '_> {
         } else {
             inside | memory.points
         };
+        if is_object && memory.points.is_of_others() {
+            return Value::of(points | Kinds::KEPT, inside);
+        }
         Value::of(points, inside)
     }
 
@@ -92,7 +97,7 @@ impl Body<'_, '_, '_> {
         let is_unknown = match from {
             // `(struct node *)(uintptr_t)handle`
             Some(from) => is_number(from) || self.walk.types.of(tree, inner).is_some_and(is_number),
-            None => value == Value::NONE && (!is_call || is_converted),
+            None => value.all().is_nothing() && (!is_call || is_converted),
         };
         let is_const = |ty| self.walk.types.pointee(ty).is_some_and(|to| to.is_const);
         // `((conf *)defaults)->n`: what a static points to need not be constant.

@@ -83,14 +83,16 @@ impl<'a> Body<'_, '_, 'a> {
 
     pub(super) fn is_of_buffer(&self, expr: ExprId) -> bool {
         let tree = self.tree();
-        let ExprKind::Member { base, arrow, .. } = &tree.expr(expr).kind else {
+        let ExprKind::Member { base, arrow, field } = &tree.expr(expr).kind else {
             return false;
         };
         let owner = self.walk.types.owner(tree, *base, *arrow);
-        owner.is_some_and(|owner| matches!(&*owner, "Py_buffer" | "struct bufferinfo"))
+        &**field == "buf"
+            && owner.is_some_and(|owner| matches!(&*owner, "Py_buffer" | "struct bufferinfo"))
     }
 
-    /// Whether the pointee of an argument is `const`, or it is no pointer.
+    /// Whether nothing that an argument leads to can be written by it: it is a number, or what it
+    /// points to is `const` and has no pointers of its own.
     pub(super) fn is_read_only(&self, arg: ExprId) -> bool {
         let tree = self.tree();
         let types = self.walk.types;
@@ -100,7 +102,7 @@ impl<'a> Body<'_, '_, 'a> {
         types.is_number(ty)
             || types
                 .pointee(ty)
-                .is_some_and(|to| to.is_const && !self.is_opaque(to))
+                .is_some_and(|to| to.is_const && !self.is_opaque(to) && !self.leads_on(to))
     }
 
     /// Whether a type is a struct of a library that only that knows: it may take `const` off itself.
@@ -114,6 +116,13 @@ impl<'a> Body<'_, '_, 'a> {
         let is_known = types.is_number(ty) || ty.is_void() || types.pointee(ty).is_some();
         let key = types.key(ty);
         !is_known && key.is_none_or(|key| types.definition(&key).is_none())
+    }
+
+    /// Whether a type is a struct with pointers in it, of which `const` says nothing.
+    fn leads_on(&self, ty: &Type) -> bool {
+        let types = self.walk.types;
+        let is_struct = types.key(ty).is_some_and(|key| types.is_struct(&key));
+        is_struct && !types.is_object(ty) && !types.is_plain(ty)
     }
 
     /// The type of what an argument points at.

@@ -5,7 +5,6 @@ use std::cell::OnceCell;
 use rustc_hash::FxHashSet;
 
 use super::guards::{Helpers, Locked, Paths, not_read};
-use super::lapsed::Lapses;
 use super::released::released;
 use super::settled::Settled;
 use super::shape::pointed;
@@ -25,7 +24,6 @@ pub(super) struct Text<'a> {
     parents: OnceCell<Parents>,
     released: OnceCell<Vec<ExprId>>,
     not_read: OnceCell<FxHashSet<ExprId>>,
-    lapses: OnceCell<Lapses>,
 }
 
 impl<'a> Text<'a> {
@@ -39,7 +37,6 @@ impl<'a> Text<'a> {
             parents: OnceCell::new(),
             released: OnceCell::new(),
             not_read: OnceCell::new(),
-            lapses: OnceCell::new(),
         }
     }
 
@@ -55,11 +52,5 @@ impl<'a> Text<'a> {
     /// See [`not_read`].
     pub(super) fn not_read(&self) -> &FxHashSet<ExprId> {
         self.not_read.get_or_init(|| not_read(&self.function.tree))
-    }
-
-    /// See [`Lapses`].
-    pub(super) fn lapses(&self) -> &Lapses {
-        let new = || Lapses::new(self.function, self.locked.gives_back());
-        self.lapses.get_or_init(new)
     }
 }

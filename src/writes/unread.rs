@@ -1,5 +1,6 @@
 //! Functions that Python calls and that no file which was read defines.
 
+use super::calls::is_hidden;
 use super::{Left, Why};
 use crate::capi::{effects, writes};
 use crate::roles::Role;
@@ -55,7 +56,7 @@ pub(super) fn unread(cx: &PackageCx<'_>) -> Vec<Left> {
         what: name.to_owned(),
         why: Why::Unread,
     });
-    left.chain(variables(cx)).collect()
+    left.chain(variables(cx)).chain(hidden(cx)).collect()
 }
 
 /// The variables that files name which were not read, and may write.
@@ -73,6 +74,25 @@ fn variables(cx: &PackageCx<'_>) -> Vec<Left> {
         why: Why::Unread,
     });
     left.collect()
+}
+
+/// The functions with state of their own that tables have: `{"random", random}`.
+fn hidden<'a>(cx: &PackageCx<'a>) -> impl Iterator<Item = Left> {
+    let named = cx.program.declarations().flat_map(|(item, declaration)| {
+        let values = declaration.tree.expr_ids();
+        let names = values.filter_map(|at| declaration.tree.callee_name(at));
+        names.map(move |name| (item.place.0, name))
+    });
+    let hidden = named.filter(|(_, name)| {
+        is_hidden(name) && cx.definitions(name).next().is_none() && !cx.types().is_variable(name)
+    });
+    hidden.map(|(file, name)| Left {
+        file,
+        span: place(cx, file, name),
+        function: String::new(),
+        what: name.to_owned(),
+        why: Why::Calls,
+    })
 }
 
 fn is_function(role: &Role) -> bool {

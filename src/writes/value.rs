@@ -18,13 +18,24 @@ impl Kinds {
     /// The attributes of a type, which are shared.
     pub(super) const ATTRIBUTES: Self = Self(16);
 
+    /// An object that the package keeps: what it says may be another thread's doing.
+    pub(super) const KEPT: Self = Self(64);
+
+    /// Nothing: it is `NULL`.
+    const NOWHERE: Self = Self(128);
+
     /// Private, and filled by other functions: what it leads to is private only where all that is
     /// stored in the field is.
     const FILLED: Self = Self(32);
 
     /// Whether nobody else has what this is, on every path.
     pub(super) fn is_private(self) -> bool {
-        self.0 & !Self::FILLED.0 == Self::PRIVATE.0
+        self.0 & !(Self::FILLED.0 | Self::NOWHERE.0) == Self::PRIVATE.0
+    }
+
+    /// Whether it leads to nothing, on every path that was seen.
+    pub(super) fn is_nothing(self) -> bool {
+        self.0 & !Self::NOWHERE.0 == 0
     }
 
     /// Whether other functions filled it.
@@ -32,8 +43,13 @@ impl Kinds {
         self.has(Self::FILLED)
     }
 
-    /// Whether threads may meet where this is written.
+    /// Whether threads may meet where this is written: of a pointer of which nothing is known, too.
     pub(super) const fn is_open(self) -> bool {
+        self.0 == 0 || self.is_of_others()
+    }
+
+    /// Whether others may have it.
+    pub(super) const fn is_of_others(self) -> bool {
         self.has(Self::SHARED) || self.has(Self::BYTES)
     }
 
@@ -66,6 +82,8 @@ pub(super) struct Value {
 impl Value {
     /// No pointer.
     pub(super) const NONE: Self = Self::of(Kinds(0), Kinds(0));
+    /// `NULL`.
+    pub(super) const NULL: Self = Self::of(Kinds::NOWHERE, Kinds(0));
     /// Others may have it, and all that it leads to.
     pub(super) const SHARED: Self = Self::of(Kinds::SHARED, Kinds::SHARED);
     /// Nobody else has it, nor what it leads to.

@@ -7,12 +7,11 @@ use fixedbitset::FixedBitSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::body::{Body, Summary};
-use super::guards::{Found, Guards, Helpers, Use, unguarded};
-use super::late::LetGo;
+use super::guards::{Guards, Helpers, Use, guarded};
 use super::members::Members;
 use super::owned::Lent;
 use super::pool::Pool;
-use super::targets::{Targets, destructors, functions, parameter};
+use super::targets::Targets;
 use super::text::Text;
 use super::value::{Kinds, Value};
 use super::{Left, Why};
@@ -46,9 +45,6 @@ pub(super) struct Walk<'c, 'a> {
     pub(super) has_locks: bool,
     pub(super) targets: Targets,
     pub(super) lent: Lent,
-    /// What functions return of what they found.
-    pub(super) found: FxHashMap<ItemId, BTreeSet<Found>>,
-    pub(super) let_go: LetGo,
     /// Places that a rule reports already.
     reported: BTreeSet<(ItemId, ExprId)>,
     /// Static variables of which a comment says that a lock guards them.
@@ -59,11 +55,12 @@ pub(super) struct Walk<'c, 'a> {
     pub(super) members: Members,
     /// Variables of file scope with their types.
     variables: FxHashMap<&'c str, &'c Type>,
-    /// Those that the package defines.
-    defined: FxHashSet<&'c str>,
     /// Those that are one for all threads and all files.
     single: FxHashSet<&'c str>,
-    inventoried: FxHashSet<String>,
+    /// Whether files that were not read put names together.
+    pub(super) pastes: bool,
+    /// Those of which each thread has its own.
+    own: FxHashSet<&'c str>,
     functions: FxHashSet<&'c str>,
     known: BTreeMap<Context, (usize, Summary)>,
     nodes: Vec<Node>,
@@ -72,8 +69,8 @@ pub(super) struct Walk<'c, 'a> {
     /// The nodes that are being looked at, innermost last.
     open: Vec<usize>,
     /// What is called from outside, with its file.
-    entries: Vec<(FileId, usize)>,
-    contexts: FxHashMap<ItemId, usize>,
+    pub(super) entries: Vec<(FileId, usize)>,
+    pub(super) contexts: FxHashMap<ItemId, usize>,
     texts: FxHashMap<ItemId, Rc<Text<'a>>>,
 }
 
@@ -91,7 +88,7 @@ impl<'c, 'a> Walk<'c, 'a> {
         let inventory = inventory(cx);
         let helpers = Helpers::new(cx);
         let mut variables = FxHashMap::default();
-        let mut defined = FxHashSet::default();
+        let mut own = FxHashSet::default();
         for (_, declaration) in cx.program.declarations() {
             if declaration.storage == Storage::Typedef {
                 continue;
@@ -103,11 +100,12 @@ impl<'c, 'a> Walk<'c, 'a> {
                 let ty = &declarator.ty;
                 let known = variables.entry(declarator.name.as_str()).or_insert(ty);
                 // Of two files with a variable of that name, the one that may hold more counts.
-                if known.is_const || cx.types().is_number(known) {
+                let is_pointee_const = cx.types().pointee(known).is_some_and(|to| to.is_const);
+                if known.is_const || cx.types().is_number(known) || is_pointee_const {
                     *known = ty;
                 }
-                if declaration.storage != Storage::Extern {
-                    defined.insert(declarator.name.as_str());
+                if declaration.thread_local {
+                    own.insert(declarator.name.as_str());
                 }
             }
         }
@@ -119,19 +117,14 @@ impl<'c, 'a> Walk<'c, 'a> {
             helpers,
             targets: Targets::new(cx),
             lent: Lent::new(cx),
-            found: FxHashMap::default(),
-            let_go: LetGo::default(),
             reported: reported(&inventory),
             guarded: guarded.map(|variable| variable.name.clone()).collect(),
             fields: fields(cx),
             members: Members::new(cx),
             variables,
-            defined,
             single: single(cx),
-            inventoried: inventory
-                .iter()
-                .map(|variable| variable.name.clone())
-                .collect(),
+            pastes: pastes(cx),
+            own,
             functions: cx
                 .program
                 .functions()
@@ -146,70 +139,6 @@ impl<'c, 'a> Walk<'c, 'a> {
             open: Vec::new(),
             entries: Vec::new(),
         }
-    }
-
-    /// Looks at all that Python, or code that is not seen, may call.
-    pub(super) fn run(&mut self) {
-        for (item, function) in functions(self.cx) {
-            for params in self.roles(item, function) {
-                self.visit(Context {
-                    item,
-                    params,
-                    held: Guards::default(),
-                    handles: 0,
-                });
-            }
-        }
-        let destructors = destructors(self.cx);
-        for (item, function) in functions(self.cx) {
-            if destructors.contains(&function.name) {
-                self.visit(Context {
-                    item,
-                    params: vec![Value::OWN; function.params.len()],
-                    held: Guards::default(),
-                    handles: 0,
-                });
-            }
-        }
-        for (item, function) in functions(self.cx) {
-            let is_named = !function.is_static && self.cx.program.unread.names(&function.name);
-            let is_target = self.targets.by_arity.get(&function.params.len());
-            let is_target = is_target.is_some_and(|all| all.contains(&item));
-            let is_met = self.contexts.contains_key(&item) && !self.targets.kept.contains(&item);
-            // What files that were not read name, they may call with anything.
-            if (is_named && !self.is_init(item, function) || is_target && !is_met)
-                && !self.targets.alone.contains(&function.name)
-            {
-                self.visit_unknown(item, function);
-            }
-        }
-    }
-
-    fn is_init(&self, item: ItemId, function: &Function) -> bool {
-        let roles = self.cx.roles().into_iter();
-        let mut roles = roles.flat_map(|roles| roles.of(self.cx.item(item), function));
-        roles.any(|role| role.is_module_init()) || function.name == "main"
-    }
-
-    /// The parameters with which Python calls a function, once for each of its roles.
-    fn roles(&self, item: ItemId, function: &Function) -> BTreeSet<Vec<Value>> {
-        let roles = self.cx.roles().into_iter();
-        let roles = roles.flat_map(|roles| roles.of(self.cx.item(item), function));
-        let count = function.params.len();
-        let params = |role| (0..count.max(1)).map(|at| parameter(role, at)).collect();
-        let params = roles.map(|role| -> Option<Vec<Value>> { params(role) });
-        params.flatten().collect()
-    }
-
-    /// Looks at a function that is called from somewhere with anything.
-    pub(super) fn visit_unknown(&mut self, item: ItemId, function: &Function) {
-        let params = vec![Value::SHARED; function.params.len()];
-        self.visit(Context {
-            item,
-            params,
-            held: Guards::default(),
-            handles: u32::MAX,
-        });
     }
 
     pub(super) fn visit(&mut self, mut context: Context) -> Summary {
@@ -257,30 +186,50 @@ impl<'c, 'a> Walk<'c, 'a> {
         }
     }
 
+    /// What is looked at apart from all others; gives the number of its node.
+    pub(super) fn apart(&mut self, look: impl FnOnce(&mut Self)) -> usize {
+        let node = self.nodes.len();
+        self.nodes.push(Node::default());
+        self.open.push(node);
+        look(self);
+        self.open.pop();
+        node
+    }
+
+    /// Forgets which calls were noted for what is looked at: less was known of their arguments.
+    pub(super) fn forget_calls(&mut self) {
+        if let Some(&node) = self.open.last() {
+            self.nodes[node].callees.clear();
+        }
+    }
+
     /// What is left, by the files whose functions are called from outside.
     pub(super) fn left(&self) -> BTreeMap<FileId, BTreeSet<Rc<Left>>> {
         let mut open: BTreeMap<FileId, Vec<usize>> = BTreeMap::new();
         for &(file, node) in &self.entries {
             open.entry(file).or_default().push(node);
         }
-        let each = open.into_iter().map(|(file, mut open)| {
-            let mut seen = FxHashSet::default();
-            let (mut left, mut uses) = (FixedBitSet::new(), FixedBitSet::new());
-            while let Some(node) = open.pop() {
-                if seen.insert(node) {
-                    left.union_with(&self.nodes[node].left);
-                    uses.union_with(&self.nodes[node].uses);
-                    open.extend(&self.nodes[node].callees);
-                }
-            }
+        let each = open.into_iter().map(|(file, open)| {
+            let (left, uses) = self.reached(open);
             let mut left: BTreeSet<Rc<Left>> = self.lefts.of(&left).cloned().collect();
-            let uses = self.uses.of(&uses);
-            left.extend(unguarded(
-                uses.filter(|it| !it.is_late_for_nothing(&self.let_go)),
-            ));
+            left.extend(guarded(self.uses.of(&uses)));
             (file, left)
         });
         each.collect()
+    }
+
+    /// The numbers of what is left, and of the uses, in these nodes and all that they call.
+    pub(super) fn reached(&self, mut open: Vec<usize>) -> (FixedBitSet, FixedBitSet) {
+        let mut seen = FxHashSet::default();
+        let (mut left, mut uses) = (FixedBitSet::new(), FixedBitSet::new());
+        while let Some(node) = open.pop() {
+            if seen.insert(node) {
+                left.union_with(&self.nodes[node].left);
+                uses.union_with(&self.nodes[node].uses);
+                open.extend(&self.nodes[node].callees);
+            }
+        }
+        (left, uses)
     }
 
     /// The type of a variable of file scope.
@@ -298,14 +247,13 @@ impl<'c, 'a> Walk<'c, 'a> {
     }
 
     /// Whether a write of the static variable `name` is accounted for elsewhere: a rule reports it,
-    /// a comment names its lock, or the variable is atomic or of one thread.
-    pub(super) fn is_accounted(&self, name: &str, is_local: bool, place: (ItemId, ExprId)) -> bool {
-        let is_known = is_local || self.defined.contains(name);
+    /// a comment names its lock, or each thread has its own.
+    pub(super) fn is_accounted(&self, name: &str, place: (ItemId, ExprId)) -> bool {
         // Each thread has its own (C17 7.5).
         matches!(name, "errno" | "h_errno")
             || self.reported.contains(&place)
             || self.guarded.contains(name)
-            || is_known && !self.inventoried.contains(name)
+            || self.own.contains(name)
     }
 
     /// Whether a comment names the lock of a static variable.
@@ -335,7 +283,7 @@ impl<'c, 'a> Walk<'c, 'a> {
         self.note(left);
     }
 
-    fn note(&mut self, left: Left) {
+    pub(super) fn note(&mut self, left: Left) {
         if let Some(&node) = self.open.last() {
             let number = self.lefts.number(Rc::new(left));
             self.nodes[node].left.grow_and_insert(number);
@@ -362,7 +310,7 @@ impl<'c, 'a> Walk<'c, 'a> {
         Some(self.left_at(item, tree.expr(expr).range, what, why))
     }
 
-    fn left_at(&self, item: ItemId, range: TokenRange, what: String, why: Why) -> Left {
+    pub(super) fn left_at(&self, item: ItemId, range: TokenRange, what: String, why: Why) -> Left {
         use crate::preprocess::Place;
         let of_item = self.cx.item(item);
         let place = (range.start < range.end).then(|| of_item.tokens.place(range));
@@ -380,6 +328,12 @@ impl<'c, 'a> Walk<'c, 'a> {
             why,
         }
     }
+}
+
+fn pastes(cx: &PackageCx<'_>) -> bool {
+    let unread = cx.program.unread.files().iter();
+    let mut texts = unread.map(|&id| cx.file(id).bytes());
+    texts.any(|text| memchr::memmem::find(text, b"##").is_some())
 }
 
 /// The variables of file scope that are one for all threads and all files: no other has the name,

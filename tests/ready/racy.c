@@ -1610,7 +1610,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
 static PyMethodDef of_book[] = {{"rewound", rewound, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
 static PyTypeObject BookType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Book", .tp_basicsize = sizeof(Book), .tp_methods = of_book};
 
-/*** a text that is used after the lock it was read with: `name` in `get` */
+/*** a text that is used after the lock it was read with: `name` in `f` */
 static PyMutex guard;
 static char *name;
 static PyObject *get(PyObject *self, PyObject *unused)
@@ -1632,7 +1632,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
 }
 static PyMethodDef others[] = {{"get", get, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
 
-/*** a text that a helper has read with the lock: `current()` in `get` */
+/*** a text that a helper has read with the lock: `name` in `f` */
 #include <pthread.h>
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static char *name;
@@ -1655,7 +1655,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
 }
 static PyMethodDef others[] = {{"get", get, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
 
-/*** an object that is counted after the lock: `last` in `get` */
+/*** an object that is counted after the lock: `last` in `f` */
 static PyMutex guard;
 static PyObject *last;
 static PyObject *get(PyObject *self, PyObject *unused)
@@ -1678,7 +1678,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
 }
 static PyMethodDef others[] = {{"get", get, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
 
-/*** the text of an object after its section: `it->text` in `get` */
+/*** the text of an object after its section: `it->text` in `set` */
 typedef struct { PyObject_HEAD char *text; } Item;
 static PyObject *get(PyObject *self, PyObject *unused)
 {
@@ -1702,7 +1702,7 @@ static PyMethodDef of_item[] = {{"get", get, METH_NOARGS, NULL}, {"set", set, ME
 static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = of_item};
 static PyObject *f(PyObject *self, PyObject *arg) { return Py_NewRef((PyObject *)&ItemType); }
 
-/*** numbers that are added up after the lock: `it->all` in `sum` */
+/*** numbers that are added up after the lock: `it->all` in `grow` */
 typedef struct { PyObject_HEAD PyMutex lock; double *all; Py_ssize_t n; } Item;
 static PyObject *sum(PyObject *self, PyObject *unused)
 {
@@ -1731,7 +1731,7 @@ static PyMethodDef of_item[] = {{"sum", sum, METH_NOARGS, NULL}, {"grow", grow, 
 static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = of_item};
 static PyObject *f(PyObject *self, PyObject *arg) { return Py_NewRef((PyObject *)&ItemType); }
 
-/*** a record that was found with the lock: `find(PyLong_AsLong(arg))` in `f` */
+/*** a record that was found with the lock: `r by free` in `pop` */
 typedef struct rec { struct rec *next; long key; char text[16]; } rec;
 static rec *recs;
 static PyMutex guard;
@@ -2174,3 +2174,82 @@ static PyObject *f(PyObject *self, PyObject *arg)
     if (arg == self) { pthread_once(&one, setup); }
     return PyLong_FromLong(n);
 }
+
+/*** an object that is filled in again: `item_init` */
+typedef struct { PyObject_HEAD long n; } Item;
+static int item_init(PyObject *op, PyObject *args, PyObject *kwds)
+{
+    Item *it = (Item *)op;
+    return PyArg_ParseTuple(args, "l", &it->n) ? 0 : -1;
+}
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_new = PyType_GenericNew, .tp_init = item_init};
+static PyObject *f(PyObject *self, PyObject *arg) { Py_RETURN_NONE; }
+
+/*** a text that is copied with the lock it is read with: `before by free` in `f` */
+static PyMutex guard;
+static char *name;
+static PyObject *get(PyObject *self, PyObject *unused)
+{
+    PyMutex_Lock(&guard);
+    PyObject *text = PyUnicode_FromString(name);
+    char *copy = strdup(name);
+    PyMutex_Unlock(&guard);
+    Py_XSETREF(text, PyUnicode_FromString(copy));
+    free(copy);
+    return text;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char *copy = strdup("x");
+    PyMutex_Lock(&guard);
+    char *before = name;
+    name = copy;
+    PyMutex_Unlock(&guard);
+    free(before);
+    Py_RETURN_NONE;
+}
+static PyMethodDef others[] = {{"get", get, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+
+/*** records that are taken out, and such as nobody takes out: `j by free` in `f` */
+typedef struct rec { struct rec *next; long key; char text[16]; } rec;
+typedef struct job { struct job *next; long key; } job;
+static rec *recs;
+static job *jobs;
+static PyMutex guard;
+static rec *find(long key)
+{
+    rec *r;
+    PyMutex_Lock(&guard);
+    for (r = recs; r != NULL && r->key != key; r = r->next) {}
+    PyMutex_Unlock(&guard);
+    return r;
+}
+static job *pop(void)
+{
+    PyMutex_Lock(&guard);
+    job *j = jobs;
+    if (j != NULL) { jobs = j->next; }
+    PyMutex_Unlock(&guard);
+    return j;
+}
+static PyObject *add(PyObject *self, PyObject *arg)
+{
+    rec *r = calloc(1, sizeof(rec));
+    job *j = calloc(1, sizeof(job));
+    if (r == NULL || j == NULL) { return PyErr_NoMemory(); }
+    PyMutex_Lock(&guard);
+    r->next = recs;
+    recs = r;
+    j->next = jobs;
+    jobs = j;
+    PyMutex_Unlock(&guard);
+    Py_RETURN_NONE;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    rec *r = find(PyLong_AsLong(arg));
+    job *j = pop();
+    free(j);
+    return r == NULL ? Py_NewRef(Py_None) : PyUnicode_FromString(r->text);
+}
+static PyMethodDef others[] = {{"add", add, METH_O, NULL}, {NULL, NULL, 0, NULL}};

@@ -41,12 +41,13 @@ declare_rule! {
     /// ## Confidence
     /// The slot is a promise about the whole module. `safe` if all of this holds:
     ///
-    /// - All rules about races ran.
+    /// - All race rules ran.
     /// - This run repairs everything that they found.
-    /// - Every write that a method can reach is accounted for: it goes to memory that no other thread has, is
-    ///   atomic, or happens under a lock.
+    /// - Every write that a method can reach is accounted for: it goes to memory that no other thread has, or
+    ///   is atomic.
     ///
-    /// Otherwise `review`, and the fix names the writes and calls that are still open.
+    /// Otherwise `review`, and the fix names the writes and calls that are still open. A
+    /// module with locks of its own always asks for a review.
     ///
     /// ## When it declines
     /// - The slot array is filled at run time, has an explicit length or numbered entries, or comes out of a

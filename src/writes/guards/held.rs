@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::effect::{Effect, Helpers, Taken, Way};
 use super::path::Paths;
@@ -22,7 +22,6 @@ use crate::state::{begins_section, ends_section};
 #[derive(Debug, Default)]
 pub(in crate::writes) struct Locked {
     at: FxHashMap<ExprId, State>,
-    gives_back: FxHashSet<ExprId>,
 }
 
 impl Locked {
@@ -35,7 +34,6 @@ impl Locked {
         let Some(solved) = Solved::new(helpers, item, function) else {
             return locked;
         };
-        locked.gives_back = solved.gives_back(&function.tree);
         let problem = solved.problem(function);
         for (block, body) in solved.cfg.iter() {
             let Some(mut state) = solved.solution.input(block.index()).clone() else {
@@ -60,11 +58,6 @@ impl Locked {
                 place.insert(state);
             }
         }
-    }
-
-    /// The calls that may give a lock back.
-    pub(in crate::writes) fn gives_back(&self) -> &FxHashSet<ExprId> {
-        &self.gives_back
     }
 
     /// What is known of locks where `expr` is evaluated; `None` if the function takes none.
@@ -154,18 +147,6 @@ impl Solved {
             effects,
             solution,
         })
-    }
-
-    /// The calls that may give a lock back.
-    fn gives_back(&self, tree: &Tree) -> FxHashSet<ExprId> {
-        let gave = self
-            .effects
-            .iter()
-            .filter(|(_, effect)| !effect.gave.is_empty());
-        let ended = tree.calls().filter(|(_, name)| ends_section(name));
-        gave.map(|(&call, _)| call)
-            .chain(ended.map(|(call, _)| call))
-            .collect()
     }
 
     fn problem<'a>(&'a self, function: &'a Function) -> Problem<'a> {

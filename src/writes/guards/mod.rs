@@ -29,7 +29,6 @@ use path::{Root, Step};
 use state::{Lock, State};
 
 use super::body::Body;
-use super::late::{LetGo, Pointee};
 use super::{Left, Why};
 use crate::ast::{ExprId, ExprKind, LocalId, Name, Parent, Tree, TypeKind, UnaryOp};
 use crate::capi::lock_call;
@@ -102,35 +101,6 @@ pub(super) struct Use {
     is_write: bool,
     guards: BTreeSet<Relation>,
     left: Rc<Left>,
-    /// What the pointer that was found there before points to.
-    late: Option<Pointee>,
-}
-
-impl Use {
-    /// Whether it is of memory that no method lets go, and so is there whatever is set meanwhile.
-    pub(super) fn is_late_for_nothing(&self, let_go: &LetGo) -> bool {
-        self.late.as_ref().is_some_and(|it| !let_go.has(it))
-    }
-}
-
-/// What a pointer was read from that leads to memory which threads share.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Found {
-    cell: Cell,
-    path: Option<Path>,
-    pointee: Pointee,
-    /// Whether a lock was given back since.
-    pub(super) is_lapsed: bool,
-}
-
-impl Found {
-    /// The same where a function of the package has returned it.
-    pub(super) fn by_caller(&self) -> Self {
-        Self {
-            path: None,
-            ..self.clone()
-        }
-    }
 }
 
 impl Body<'_, '_, '_> {
@@ -271,7 +241,6 @@ impl Body<'_, '_, '_> {
                 is_write,
                 guards,
                 left: left.into(),
-                late: None,
             });
         }
     }
@@ -308,33 +277,6 @@ impl Body<'_, '_, '_> {
             _ => None,
         });
         fields.any(|field| self.walk.lent.has_any(field))
-    }
-
-    /// What the pointer in `place` leads to, if threads share it.
-    pub(super) fn found_at(&self, place: ExprId, pointee: Pointee) -> Option<Found> {
-        let (cell, within) = self.cell(place)?;
-        let is_open = self.place(within).memory.points.is_open();
-        (is_open && !self.is_atomic(within)).then(|| Found {
-            cell,
-            path: self.known.paths.place(within),
-            pointee,
-            is_lapsed: false,
-        })
-    }
-
-    /// Notes that what was found in `source` is used at `at`, after the lock was given back.
-    pub(super) fn note_late(&mut self, found: &Found, source: ExprId, at: ExprId) {
-        let guards = self.relations(found.path.as_ref(), at, false);
-        let text = self.text(source);
-        if let Some(left) = self.walk.place_of(self.item, at, text, Why::Unguarded) {
-            self.walk.note_use(Use {
-                cell: found.cell.clone(),
-                is_write: false,
-                guards,
-                left: left.into(),
-                late: Some(found.pointee.clone()),
-            });
-        }
     }
 
     /// The field or variable that a place lies in, and the expression that names it.
@@ -404,10 +346,10 @@ fn relation(place: Option<&Path>, guard: &Path) -> Option<Relation> {
     }
 }
 
-/// The uses without the lock with which what they use is written elsewhere.
+/// What is written with a lock held, once each, and the uses of it without that lock.
 ///
 /// No use may come twice.
-pub(super) fn unguarded<'u>(uses: impl Iterator<Item = &'u Use>) -> BTreeSet<Rc<Left>> {
+pub(super) fn guarded<'u>(uses: impl Iterator<Item = &'u Use>) -> BTreeSet<Rc<Left>> {
     let mut cells: BTreeMap<&Cell, Vec<&Use>> = BTreeMap::new();
     for it in uses {
         cells.entry(&it.cell).or_default().push(it);
@@ -430,10 +372,23 @@ pub(super) fn unguarded<'u>(uses: impl Iterator<Item = &'u Use>) -> BTreeSet<Rc<
     let written = cells
         .into_values()
         .filter(|uses| uses.iter().any(|it| it.is_write));
-    written.flat_map(without_lock).collect()
+    let each = written.flat_map(|uses| with_lock(&uses).into_iter().chain(without_lock(&uses)));
+    each.collect()
 }
 
-fn without_lock(uses: Vec<&Use>) -> Vec<Rc<Left>> {
+/// The first of the writes for which a lock accounts.
+fn with_lock(uses: &[&Use]) -> Option<Rc<Left>> {
+    let locked = uses
+        .iter()
+        .filter(|it| it.is_write && !it.guards.is_empty());
+    let first = locked.map(|it| &it.left).min()?;
+    Some(Rc::new(Left {
+        why: Why::Guarded,
+        ..(**first).clone()
+    }))
+}
+
+fn without_lock(uses: &[&Use]) -> Vec<Rc<Left>> {
     let mut counts: BTreeMap<&Relation, usize> = BTreeMap::new();
     for guard in uses.iter().flat_map(|it| &it.guards) {
         *counts.entry(guard).or_default() += 1;
