@@ -266,7 +266,6 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
                 let settled = self.known.settled.value(tree, *local, expr);
                 settled.map_or_else(|| self.local(*local), |value| self.value(value))
             }
-            _ if tree.is_null(expr) => Value::NULL,
             ExprKind::Name(Name::Global(name)) => {
                 let ty = self.walk.variable_type(name);
                 ty.map_or(Value::NONE, |ty| self.of_static(ty))

@@ -26,7 +26,11 @@ enum Callee<'t> {
 impl<'a> Body<'_, '_, 'a> {
     /// Follows a call; gives what it returns.
     pub(super) fn call(&mut self, at: ExprId, callee: ExprId, args: &[ExprId]) -> Value {
-        let values: Vec<Value> = args.iter().map(|&arg| self.value(arg)).collect();
+        let given = |&arg: &ExprId| match self.tree().is_null(arg) {
+            true => Value::NULL,
+            false => self.value(arg),
+        };
+        let values: Vec<Value> = args.iter().map(given).collect();
         match self.callee(callee, args.len()) {
             Callee::Own(items) => {
                 let guards = self.guards(at);

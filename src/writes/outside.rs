@@ -52,6 +52,10 @@ impl Body<'_, '_, '_> {
                     }
                     // In another thread.
                     _ if calls_back(name) == Some(CallsBack::Apart) => vec![Value::SHARED; count],
+                    // Later, by whoever comes by.
+                    _ if writes(name).is_some_and(|row| row.keeps.is_some()) => {
+                        vec![Value::SHARED; count]
+                    }
                     _ if is_without => vec![Value::SHARED; count],
                     others => {
                         let given = |at| {

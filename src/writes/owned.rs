@@ -23,8 +23,7 @@ pub(super) type Field = (String, Box<str>);
 /// The fields in which something other than new memory may be.
 #[derive(Debug, Default)]
 pub(super) struct Lent {
-    fields: FxHashSet<Field>,
-    /// The names of these fields, whatever their structs.
+    /// Their names, whatever the structs: one memory may have two.
     names: FxHashSet<Box<str>>,
 }
 
@@ -52,20 +51,13 @@ impl Lent {
             lent.extend(reached);
             if lent.len() == before {
                 let names = lent.iter().map(|(_, name)| name.clone()).collect();
-                return Self {
-                    fields: lent,
-                    names,
-                };
+                return Self { names };
             }
         }
     }
 
-    pub(super) fn has(&self, field: &Field) -> bool {
-        self.fields.contains(field)
-    }
-
     /// Whether some struct has a field of this name, with something other than new memory in it.
-    pub(super) fn has_any(&self, field: &str) -> bool {
+    pub(super) fn has(&self, field: &str) -> bool {
         self.names.contains(field)
     }
 }

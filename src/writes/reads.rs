@@ -71,7 +71,7 @@ impl Body<'_, '_, '_> {
     /// Whether others may have what a field holds.
     fn is_lent(&self, place: ExprId) -> bool {
         let field = field_of(self.walk.types, self.tree(), place);
-        field.is_none_or(|field| self.walk.lent.has(&field))
+        field.is_none_or(|(_, name)| self.walk.lent.has(&name))
     }
 
     /// What a pointer of this type points to that a constant holds: `*rows[0].counter`.

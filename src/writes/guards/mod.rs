@@ -276,7 +276,7 @@ impl Body<'_, '_, '_> {
             [Step::Field(field), Step::Deref] => Some(field),
             _ => None,
         });
-        fields.any(|field| self.walk.lent.has_any(field))
+        fields.any(|field| self.walk.lent.has(field))
     }
 
     /// The field or variable that a place lies in, and the expression that names it.
