@@ -217,3 +217,37 @@ fn a_program_beside_the_modules_is_linked_with_none() {
     let value = "rounded";
     assert!(is_declared(before, value, &[("setup.py", SETUP), program]));
 }
+
+/// A helper of one name in each file: what that of `a` says is not said of `b`.
+#[test]
+fn a_helper_declares_the_module_that_calls_it() {
+    let made = |name: &str, says: &str| {
+        format!(
+            r#"#include <Python.h>
+static struct PyModuleDef def = {{PyModuleDef_HEAD_INIT, "{name}", NULL, -1, NULL}};
+static PyObject *make(void)
+{{
+    PyObject *module = PyModule_Create(&def);
+    if (module == NULL)
+        return NULL;
+    {says}
+    return module;
+}}
+PyMODINIT_FUNC PyInit_{name}(void) {{ return make(); }}
+"#
+        )
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let says = "PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);";
+    fs::write(folder.path().join("a.c"), made("a", says)).unwrap();
+    fs::write(folder.path().join("b.c"), made("b", "")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ungil"));
+    command.args(["diff", "--min-python", "3.13"]);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    let patch = String::from_utf8(output.stdout).unwrap();
+    let changed: Vec<&str> = patch
+        .lines()
+        .filter(|line| line.starts_with("+++ "))
+        .collect();
+    assert_eq!(changed, ["+++ b/b.c"], "{patch}");
+}

@@ -7,12 +7,10 @@ use crate::rule::{ItemId, PackageCx};
 
 /// What the functions that make a module say: a call of `PyUnstable_Module_SetGIL`, their own, of
 /// a macro they use, or of a function they call.
-pub(super) fn by_call(cx: &PackageCx<'_>, items: &[ItemId], callees: &[&str]) -> Declared {
+pub(super) fn by_call(cx: &PackageCx<'_>, items: &[ItemId], callees: &[ItemId]) -> Declared {
     let calls = cx.calls_to("PyUnstable_Module_SetGIL");
-    let helpers = calls.iter().filter_map(|site| {
-        let function = cx.function(site.item)?;
-        callees.contains(&&*function.name).then_some(site.item)
-    });
+    let helpers = calls.iter().map(|site| site.item);
+    let helpers = helpers.filter(|item| callees.contains(item));
     let items: Vec<ItemId> = items.iter().copied().chain(helpers).collect();
     say(items.into_iter().map(|item| {
         let words = words(cx, item, None);

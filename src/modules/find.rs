@@ -99,10 +99,20 @@ impl Draft {
             .map(|&(id, at)| def(cx, symbols, id, at))
             .collect();
         let creates = creates(cx, &calls.creates);
-        let mut callees: Vec<&str> = Vec::new();
-        for &item in &calls.visited {
-            callees.extend(cx.tree(item).into_iter().flat_map(called));
-        }
+        let names: Vec<(ItemId, &str)> = calls
+            .visited
+            .iter()
+            .flat_map(|&item| {
+                cx.tree(item)
+                    .into_iter()
+                    .flat_map(called)
+                    .map(move |it| (item, it))
+            })
+            .collect();
+        let own = names
+            .iter()
+            .flat_map(|(item, name)| symbols.callees(*item, name));
+        let callees: Vec<ItemId> = own.map(|(callee, _)| callee).collect();
         let arrays = defs.iter().flat_map(|def| def.slots.iter().flatten());
         let declared = arrays
             .filter_map(|slots| match slots {
@@ -116,7 +126,7 @@ impl Draft {
             (false, true) => Route::Multi(defs),
             (true, false) => Route::Single(creates),
             (false, false) => Route::Both(defs, creates),
-            (true, true) => Route::Unknown(why_unknown(&callees)),
+            (true, true) => Route::Unknown(why_unknown(names.iter().map(|it| it.1))),
         };
         Module {
             name: self.name.clone(),
@@ -135,7 +145,7 @@ fn strongest(a: Declared, b: Declared) -> Declared {
     }
 }
 
-fn why_unknown(callees: &[&str]) -> String {
+fn why_unknown<'n>(mut callees: impl Iterator<Item = &'n str>) -> String {
     const OTHER: &[&str] = &[
         "PyState_FindModule",
         "PyModule_FromDefAndSpec",
@@ -144,7 +154,7 @@ fn why_unknown(callees: &[&str]) -> String {
         "PyImport_AddModule",
         "PyImport_ImportModule",
     ];
-    match OTHER.iter().find(|name| callees.contains(name)) {
+    match callees.find(|name| OTHER.contains(name)) {
         Some(name) => format!("its module comes from `{name}`, not from `PyModule_Create`"),
         None => "it has no visible call of `PyModule_Create` or `PyModuleDef_Init`".to_owned(),
     }
