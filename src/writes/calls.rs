@@ -8,7 +8,7 @@ use super::walk::Context;
 use crate::ast::{ExprId, ExprKind, LocalId, Name, Parent, Type, UnaryOp};
 use crate::capi;
 use crate::roles::is_slot;
-use crate::rule::ItemId;
+use crate::rule::{ItemId, PackageCx};
 use crate::state::is_lock;
 
 /// What a call goes to.
@@ -158,7 +158,7 @@ impl<'a> Body<'_, '_, 'a> {
             Some(Parent::Expr(call)) => self.tree().called(call) == Some(name),
             _ => false,
         };
-        if !is_called && !self.walk.is_function(name) && is_hidden(name) {
+        if !is_called && !self.walk.is_function(name) && is_hidden(self.walk.cx, name) {
             self.leave(at, name.to_owned(), Why::Calls);
         }
     }
@@ -390,9 +390,10 @@ impl<'a> Body<'_, '_, 'a> {
     }
 }
 
-/// Whether a function has state of its own.
-pub(super) fn is_hidden(name: &str) -> bool {
-    capi::writes(name).is_some_and(|row| row.is_hidden(|_| false))
+/// Whether a function has state of its own that nobody says does no harm.
+pub(super) fn is_hidden(cx: &PackageCx<'_>, name: &str) -> bool {
+    let is_hidden = capi::writes(name).is_some_and(|row| row.is_hidden(|_| false));
+    is_hidden && !cx.program.facts.is_thread_safe(name)
 }
 
 /// Whether numbers of a type are addresses: what they lead to is not atomic.

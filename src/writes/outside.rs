@@ -293,7 +293,7 @@ impl Body<'_, '_, '_> {
         }
         if let Some(row) = writes(name) {
             let is_null = |at: usize| args.get(at).is_some_and(|&arg| self.tree().is_null(arg));
-            if row.is_hidden(is_null) {
+            if row.is_hidden(is_null) && !self.walk.cx.program.facts.is_thread_safe(name) {
                 self.leave(at, name.to_owned(), Why::Calls);
             }
             let deep = row.deep.and_then(|at| args.get(at));

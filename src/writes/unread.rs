@@ -84,7 +84,9 @@ fn hidden<'a>(cx: &PackageCx<'a>) -> impl Iterator<Item = Left> {
         names.map(move |name| (item.place.0, name))
     });
     let hidden = named.filter(|(_, name)| {
-        is_hidden(name) && cx.definitions(name).next().is_none() && !cx.types().is_variable(name)
+        is_hidden(cx, name)
+            && cx.definitions(name).next().is_none()
+            && !cx.types().is_variable(name)
     });
     hidden.map(|(file, name)| Left {
         file,

@@ -986,3 +986,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
     struct passwd *entry = getpwuid(0); /* ungil: ignore[UG505] one thread asks */
     return PyLong_FromLong(entry != NULL);
 }
+
+/*** numbers of which any will do, as a comment says */
+/* ungil: thread-safe(rand) */
+static PyObject *f(PyObject *self, PyObject *arg) { return PyLong_FromLong(rand()); }

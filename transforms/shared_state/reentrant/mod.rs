@@ -24,12 +24,11 @@ use calls::Calls;
 
 declare_rule! {
     /// ## What it does
-    /// Finds calls of C library functions that keep static state between calls, or return a pointer to it:
+    /// Finds calls of C library functions that keep static state, or return a pointer to it:
     /// `strtok`, `localtime`, `getpwnam`, `rand`, `setlocale`, …
     ///
     /// ## Why
-    /// Without the GIL, two threads may call such a function at the same time. One of them then reads the
-    /// result of the other, or a mixture of both.
+    /// Without the GIL, two threads may call it at the same time. One then reads what the other left.
     ///
     /// ## Example
     /// ```c
@@ -44,7 +43,7 @@ declare_rule! {
     ///
     /// ## Confidence
     /// There are fixes for `strtok`, `gmtime` and `localtime`. For all others, the finding names the function
-    /// to call instead.
+    /// to call instead. A comment `ungil: thread-safe(rand)` says that the state does no harm.
     ///
     /// Safe if only the static state changes, and the new function is available:
     ///
@@ -87,7 +86,8 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let mut found: Vec<Finding> = Vec::new();
     for (name, row) in keeping_state() {
         let sites = cx.calls_to(name);
-        if sites.is_empty() || cx.program.has_function(name) {
+        let is_stated = || cx.program.facts.is_thread_safe(name);
+        if sites.is_empty() || cx.program.has_function(name) || is_stated() {
             continue;
         }
         let meetings = meetings.get_or_insert_with(|| Meetings::new(cx));
@@ -161,7 +161,10 @@ fn finding(
     };
     let outcome = match fix(all, row) {
         Ok(fix) => Outcome::Fix(fix),
-        Err(why) if why.is_empty() => Outcome::Manual(row.advice.to_owned()),
+        Err(why) if why.is_empty() => Outcome::Manual(format!(
+            "{}; if it does no harm that threads share this, state `ungil: thread-safe({name})` in a comment",
+            row.advice
+        )),
         Err(why) => Outcome::Manual(format!("{why}: {}", row.advice)),
     };
     Some(Finding {

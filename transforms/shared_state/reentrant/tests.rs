@@ -220,4 +220,9 @@ fn calls_that_race_for_nothing_are_left() {
         said(&(own.to_owned() + &method("return PyLong_FromLong(rand());"))),
         ""
     );
+    let stated = "/* ungil: thread-safe(rand) */\n";
+    assert_eq!(
+        said(&(stated.to_owned() + &method("return PyLong_FromLong(rand());"))),
+        ""
+    );
 }
