@@ -282,20 +282,24 @@ fn by_severity<'a>(findings: impl Iterator<Item = &'a Finding>) -> String {
 /// Whether the module is ready to be declared, in one line.
 fn readiness(module: &ModuleStatus) -> String {
     let name = &module.name;
-    if module.open.count() > 0 {
-        return format!("Module `{name}` is not ready: {}", module.open.in_words());
+    let open = match module.declared {
+        Declared::Already => module.open.of_declared(),
+        _ => module.open.clone(),
+    };
+    if open.count() > 0 {
+        return format!("Module `{name}` is not ready: {}", open.in_words());
     }
-    if !module.open.is_complete {
+    if !open.is_complete {
         return format!(
             "Module `{name}`: readiness is unknown, because not all rules about races ran"
         );
     }
-    if let (Declared::Already, Some(left)) = (&module.declared, module.open.sentence()) {
+    if let (Declared::Already, Some(left)) = (&module.declared, open.sentence()) {
         return format!(
             "Module `{name}` declares that it runs without the GIL; to confirm: {left}"
         );
     }
-    if module.open.has_left() {
+    if open.has_left() {
         return format!(
             "Module `{name}` has no open findings, but its methods reach writes or calls that are \
              not accounted for; see the fix that declares the module for a list"

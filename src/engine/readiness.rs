@@ -143,6 +143,15 @@ impl Open {
         parts.join(", ")
     }
 
+    /// What is open of a module that is declared: whoever did that has answered for its locks.
+    #[must_use]
+    pub fn of_declared(&self) -> Self {
+        let mut open = self.clone();
+        let is_answered = |why: &Why| matches!(why, Why::Guarded | Why::Once | Why::Again);
+        open.left.retain(|why, _| !is_answered(why));
+        open
+    }
+
     /// What a person has to settle, in one line; `None` if nothing is open.
     #[must_use]
     pub fn sentence(&self) -> Option<String> {

@@ -268,8 +268,13 @@ impl Body<'_, '_, '_> {
         let Some(acts) = acts(name).filter(|_| effects(name).is_some()) else {
             return;
         };
+        // `Py_XSETREF(self->name, name)`
+        let is_place = |number| writes(name).is_some_and(|row| row.place(number));
         for (number, &arg) in args.iter().enumerate() {
-            if acts.changes_only(number) && self.value(arg).points.has(Kinds::KEPT) {
+            if acts.changes_only(number)
+                && !is_place(number)
+                && self.value(arg).points.has(Kinds::KEPT)
+            {
                 let text = format!("{} by {name}", self.text(arg));
                 self.walk.leave(self.item, at, text, Why::Guarded);
             }

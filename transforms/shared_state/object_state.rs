@@ -174,17 +174,23 @@ fn name_place(cx: &PackageCx<'_>, item: ItemId) -> Option<(FileId, ByteSpan)> {
 /// #include "map_template.h"
 /// ```
 fn twin<'s>(cx: &PackageCx<'_>, state: &ObjectState, all: &'s [ObjectState]) -> Option<&'s str> {
-    let places = |state: &ObjectState| -> BTreeSet<_> {
-        let methods = state.methods.iter();
-        methods
-            .filter_map(|method| name_place(cx, method.item))
-            .collect()
+    let items = |state: &ObjectState| -> BTreeSet<ItemId> {
+        state.methods.iter().map(|method| method.item).collect()
     };
-    let own = places(state);
+    let places = |items: &BTreeSet<ItemId>| -> BTreeSet<_> {
+        let places = items.iter().filter_map(|&item| name_place(cx, item));
+        places.collect()
+    };
+    let own = items(state);
     let mut others = all
         .iter()
         .filter(|other| other.type_name != state.type_name);
-    let twin = others.find(|other| !places(other).is_disjoint(&own))?;
+    let twin = others.find(|other| {
+        // A function that both types have is one text: all who lock its object lock the same.
+        let theirs = items(other);
+        let (own, theirs) = (&own - &theirs, &theirs - &own);
+        !places(&theirs).is_disjoint(&places(&own))
+    })?;
     Some(&twin.type_name)
 }
 

@@ -161,10 +161,7 @@ fn finding(
     };
     let outcome = match fix(all, row) {
         Ok(fix) => Outcome::Fix(fix),
-        Err(why) if why.is_empty() => Outcome::Manual(format!(
-            "{}; if it does no harm that threads share this, state `ungil: thread-safe({name})` in a comment",
-            row.advice
-        )),
+        Err(why) if why.is_empty() => Outcome::Manual(row.advice.to_owned()),
         Err(why) => Outcome::Manual(format!("{why}: {}", row.advice)),
     };
     Some(Finding {
