@@ -96,7 +96,7 @@ fn callees(tree: &Tree) -> impl Iterator<Item = (&str, &[ExprId])> {
 
 /// A call that runs Python code on what a field of the object holds, be it one that methods
 /// change, or have changed without a lock so far. One that takes the reference
-/// over, as `Py_DECREF` does, is the end of its use.
+/// over, as `Py_DECREF` does, is the end of its use, and a number is copied before the call.
 fn python_on_field<'f>(
     cx: &PackageCx<'_>,
     function: &'f Function,
@@ -108,7 +108,10 @@ fn python_on_field<'f>(
         if !effects.steals.is_empty() || cx.is_macro(name) {
             return None;
         }
-        let field = args.iter().find_map(|&arg| field_of(tree, arg, state))?;
+        let types = cx.types();
+        let is_number = |arg| types.of(tree, arg).is_some_and(|ty| types.is_number(ty));
+        let mut args = args.iter().filter(|&&arg| !is_number(arg));
+        let field = args.find_map(|&arg| field_of(tree, arg, state))?;
         Some((name, field.1))
     })
 }
