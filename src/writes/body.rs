@@ -89,10 +89,11 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
     }
 
     pub(super) fn run(mut self) -> Summary {
+        let mut before = self.state();
         let is_settled = (0..MAX_ROUNDS).any(|_| {
-            let before = self.state();
             self.round();
-            before == self.state()
+            let after = self.state();
+            std::mem::replace(&mut before, after) == before
         });
         if !is_settled {
             self.locals.fill(Value::SHARED);

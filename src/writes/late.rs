@@ -13,7 +13,7 @@ use crate::capi::{Counts, counts, effects, writes};
 use crate::memory::lets_go;
 
 /// What a pointer of some type points to.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Pointee {
     Object,
     Other(String),

@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use fixedbitset::FixedBitSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::body::{Body, Summary};
-use super::guards::{Found, Guards, Helpers, Use, unguarded};
+use super::guards::{Found, Guards, Helpers, Use};
 use super::late::LetGo;
 use super::members::Members;
 use super::owned::Lent;
-use super::pool::Pool;
+use super::reached::Reached;
 use super::targets::{Targets, destructors, functions, parameter};
 use super::text::Text;
 use super::value::{Kinds, Value};
@@ -26,7 +25,7 @@ use crate::state::{Variable, inventory, object_states};
 const MAX_CONTEXTS: usize = 24;
 
 /// A function with what it is given.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Context {
     pub(super) item: ItemId,
     pub(super) params: Vec<Value>,
@@ -65,25 +64,10 @@ pub(super) struct Walk<'c, 'a> {
     single: FxHashSet<&'c str>,
     inventoried: FxHashSet<String>,
     functions: FxHashSet<&'c str>,
-    known: BTreeMap<Context, (usize, Summary)>,
-    nodes: Vec<Node>,
-    lefts: Pool<Rc<Left>>,
-    uses: Pool<Use>,
-    /// The nodes that are being looked at, innermost last.
-    open: Vec<usize>,
-    /// What is called from outside, with its file.
-    entries: Vec<(FileId, usize)>,
+    known: FxHashMap<Context, (usize, Summary)>,
+    reached: Reached,
     contexts: FxHashMap<ItemId, usize>,
     texts: FxHashMap<ItemId, Rc<Text<'a>>>,
-}
-
-/// A function in one context, once it was looked at.
-#[derive(Debug, Default)]
-struct Node {
-    /// Numbers of [`Walk::lefts`] and [`Walk::uses`].
-    left: FixedBitSet,
-    uses: FixedBitSet,
-    callees: BTreeSet<usize>,
 }
 
 impl<'c, 'a> Walk<'c, 'a> {
@@ -137,14 +121,10 @@ impl<'c, 'a> Walk<'c, 'a> {
                 .functions()
                 .map(|(_, it)| it.name.as_str())
                 .collect(),
-            known: BTreeMap::new(),
+            known: FxHashMap::default(),
+            reached: Reached::default(),
             contexts: FxHashMap::default(),
             texts: FxHashMap::default(),
-            nodes: Vec::new(),
-            lefts: Pool::default(),
-            uses: Pool::default(),
-            open: Vec::new(),
-            entries: Vec::new(),
         }
     }
 
@@ -223,19 +203,16 @@ impl<'c, 'a> Walk<'c, 'a> {
         }
         let entry = self.cx.item(context.item).place.0;
         if let Some(&(node, summary)) = self.known.get(&context) {
-            self.call_of(node, entry);
+            self.reached.call(node, entry);
             return summary;
         }
         *met += 1;
-        let node = self.nodes.len();
-        self.nodes.push(Node::default());
-        self.call_of(node, entry);
+        let node = self.reached.begin(entry);
         // Recursion may do anything.
         let unknown = unknown(&context);
         self.known.insert(context.clone(), (node, unknown));
-        self.open.push(node);
         let summary = Body::new(self, &context, function).run();
-        self.open.pop();
+        self.reached.end();
         self.known.insert(context, (node, summary));
         summary
     }
@@ -247,40 +224,9 @@ impl<'c, 'a> Walk<'c, 'a> {
         Rc::clone(text.or_insert_with(new))
     }
 
-    /// Notes that what is looked at calls `node`, or that it is called from outside.
-    fn call_of(&mut self, node: usize, file: FileId) {
-        match self.open.last() {
-            Some(&caller) => {
-                self.nodes[caller].callees.insert(node);
-            }
-            None => self.entries.push((file, node)),
-        }
-    }
-
-    /// What is left, by the files whose functions are called from outside.
-    pub(super) fn left(&self) -> BTreeMap<FileId, BTreeSet<Rc<Left>>> {
-        let mut open: BTreeMap<FileId, Vec<usize>> = BTreeMap::new();
-        for &(file, node) in &self.entries {
-            open.entry(file).or_default().push(node);
-        }
-        let each = open.into_iter().map(|(file, mut open)| {
-            let mut seen = FxHashSet::default();
-            let (mut left, mut uses) = (FixedBitSet::new(), FixedBitSet::new());
-            while let Some(node) = open.pop() {
-                if seen.insert(node) {
-                    left.union_with(&self.nodes[node].left);
-                    uses.union_with(&self.nodes[node].uses);
-                    open.extend(&self.nodes[node].callees);
-                }
-            }
-            let mut left: BTreeSet<Rc<Left>> = self.lefts.of(&left).cloned().collect();
-            let uses = self.uses.of(&uses);
-            left.extend(unguarded(
-                uses.filter(|it| !it.is_late_for_nothing(&self.let_go)),
-            ));
-            (file, left)
-        });
-        each.collect()
+    /// What is left, with the files from which it is reached.
+    pub(super) fn left(self) -> BTreeMap<Rc<Left>, BTreeSet<FileId>> {
+        self.reached.left(&self.let_go)
     }
 
     /// The type of a variable of file scope.
@@ -326,28 +272,18 @@ impl<'c, 'a> Walk<'c, 'a> {
 
     pub(super) fn leave(&mut self, item: ItemId, expr: ExprId, what: String, why: Why) {
         if let Some(left) = self.place_of(item, expr, what, why) {
-            self.note(left);
+            self.reached.note(left);
         }
     }
 
     pub(super) fn leave_range(&mut self, item: ItemId, range: TokenRange, what: String, why: Why) {
         let left = self.left_at(item, range, what, why);
-        self.note(left);
-    }
-
-    fn note(&mut self, left: Left) {
-        if let Some(&node) = self.open.last() {
-            let number = self.lefts.number(Rc::new(left));
-            self.nodes[node].left.grow_and_insert(number);
-        }
+        self.reached.note(left);
     }
 
     /// Notes a use of what a lock may guard.
     pub(super) fn note_use(&mut self, it: Use) {
-        if let Some(&node) = self.open.last() {
-            let number = self.uses.number(it);
-            self.nodes[node].uses.grow_and_insert(number);
-        }
+        self.reached.note_use(it);
     }
 
     /// What is left at an expression, with its place.
