@@ -105,7 +105,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             lent: Lent::new(cx),
             found: FxHashMap::default(),
             let_go: LetGo::default(),
-            reported: reported(&inventory),
+            reported: reported(inventory),
             guarded: guarded.map(|variable| variable.name.clone()).collect(),
             fields: fields(cx),
             members: Members::new(cx),
