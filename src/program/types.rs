@@ -1,8 +1,9 @@
 //! Types of expressions, as far as the declarations of the package tell.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Program, ProgramItem};
 use crate::ast::{
@@ -65,16 +66,62 @@ const NARROW: [&str; 11] = [
     "unsigned short",
 ];
 
+/// A type with fields, by a name that all of its spellings share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Key<'k> {
+    /// `struct tag`, or a union.
+    Tag(&'k str),
+    Named(&'k str),
+}
+
+impl<'k> Key<'k> {
+    fn new(key: &'k str) -> Self {
+        match key.strip_prefix("struct ") {
+            Some(tag) => Self::Tag(tag),
+            None => Self::Named(key),
+        }
+    }
+}
+
+impl fmt::Display for Key<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tag(tag) => write!(f, "struct {tag}"),
+            Self::Named(name) => f.write_str(name),
+        }
+    }
+}
+
+/// All that the package defines by one name.
+#[derive(Debug, Default)]
+struct Struct<'a> {
+    defs: Vec<&'a StructDef>,
+    /// The types of the fields; `None` for one to which several are given.
+    fields: FxHashMap<&'a str, Option<&'a Type>>,
+}
+
+impl<'a> Struct<'a> {
+    fn add(&mut self, def: &'a StructDef) {
+        self.defs.push(def);
+        for field in &def.fields {
+            let known = self.fields.entry(&field.name).or_insert(Some(&field.ty));
+            *known = known.filter(|&ty| *ty == field.ty);
+        }
+    }
+}
+
 /// The declarations of the package by name. Of several that share a name the first counts, but a
 /// field has the type that all of them give it: each file may have a `struct state` of its own.
 #[derive(Debug, Default)]
 pub struct Types<'a> {
-    typedefs: BTreeMap<&'a str, &'a Type>,
+    typedefs: FxHashMap<&'a str, &'a Type>,
     /// Other types that `typedef`s elsewhere give such a name.
-    others: BTreeMap<&'a str, Vec<&'a Type>>,
-    structs: BTreeMap<String, Vec<&'a StructDef>>,
-    variables: BTreeMap<&'a str, &'a Type>,
-    results: BTreeMap<&'a str, &'a Type>,
+    others: FxHashMap<&'a str, Vec<&'a Type>>,
+    /// By `struct` tag, and by the `typedef` of one without.
+    tagged: FxHashMap<&'a str, Struct<'a>>,
+    named: FxHashMap<&'a str, Struct<'a>>,
+    variables: FxHashMap<&'a str, &'a Type>,
+    results: FxHashMap<&'a str, &'a Type>,
 }
 
 impl<'a> Types<'a> {
@@ -99,8 +146,7 @@ impl<'a> Types<'a> {
             let is_typedef = declaration.storage == Storage::Typedef;
             for def in &declaration.structs {
                 if let Some(tag) = &def.tag {
-                    let defs = types.structs.entry(format!("struct {tag}"));
-                    defs.or_default().push(def);
+                    types.tagged.entry(tag).or_default().add(def);
                 }
             }
             for declarator in &declaration.declarators {
@@ -113,7 +159,7 @@ impl<'a> Types<'a> {
                     if let (TypeKind::Struct(None), [def]) =
                         (&declarator.ty.kind, &declaration.structs[..])
                     {
-                        types.structs.entry(name.to_owned()).or_default().push(def);
+                        types.named.entry(name).or_default().add(def);
                     }
                 } else if let TypeKind::Function(result, _) = &declarator.ty.kind {
                     types.results.entry(name).or_insert(result);
@@ -231,37 +277,60 @@ impl<'a> Types<'a> {
     }
 
     /// The types that the package defines, by the names that [`Self::key`] gives.
-    pub fn structs(&self) -> impl Iterator<Item = (&str, &'a StructDef)> {
-        let all = self.structs.iter();
-        all.flat_map(|(key, defs)| defs.iter().map(move |&def| (key.as_str(), def)))
+    pub fn structs(&self) -> impl Iterator<Item = (String, &'a StructDef)> {
+        let tagged = self.tagged.iter().map(|(tag, it)| (Key::Tag(tag), it));
+        let named = self.named.iter().map(|(name, it)| (Key::Named(name), it));
+        let all = tagged.chain(named);
+        let all: BTreeMap<String, &Struct<'a>> =
+            all.map(|(key, it)| (key.to_string(), it)).collect();
+        all.into_iter()
+            .flat_map(|(key, it)| it.defs.iter().map(move |&def| (key.clone(), def)))
     }
 
     /// The definition of a type in the package.
     #[must_use]
     pub fn definition(&self, key: &str) -> Option<&'a StructDef> {
-        self.structs.get(key)?.first().copied()
+        self.defs(Key::new(key)).first().copied()
     }
 
     /// Whether the package defines the type, and each member has memory of its own in it.
     #[must_use]
     pub fn is_struct(&self, key: &str) -> bool {
-        let defs = self.structs.get(key).map_or(&[][..], Vec::as_slice);
+        let defs = self.defs(Key::new(key));
         !defs.is_empty() && defs.iter().all(|def| !def.overlaps)
+    }
+
+    fn known(&self, key: Key<'_>) -> Option<&Struct<'a>> {
+        match key {
+            Key::Tag(tag) => self.tagged.get(tag),
+            Key::Named(name) => self.named.get(name),
+        }
+    }
+
+    fn defs(&self, key: Key<'_>) -> &[&'a StructDef] {
+        self.known(key).map_or(&[], |it| &it.defs)
     }
 
     /// The name of a `struct` or `union` type that all of its spellings share.
     #[must_use]
     pub fn key(&self, ty: &Type) -> Option<String> {
+        self.key_of(ty).map(|key| key.to_string())
+    }
+
+    fn key_of<'t>(&self, ty: &'t Type) -> Option<Key<'t>>
+    where
+        'a: 't,
+    {
         let mut ty = ty;
         for _ in 0..MAX_ALIASES {
             match &ty.kind {
-                TypeKind::Struct(Some(tag)) => return Some(format!("struct {tag}")),
+                TypeKind::Struct(Some(tag)) => return Some(Key::Tag(tag)),
                 TypeKind::Named(name) => match self.typedefs.get(&**name) {
                     Some(next) if matches!(next.kind, TypeKind::Struct(None)) => {
-                        return Some(name.to_string());
+                        return Some(Key::Named(name));
                     }
                     Some(next) => ty = next,
-                    None => return Some(name.to_string()),
+                    None => return Some(Key::Named(name)),
                 },
                 _ => return None,
             }
@@ -317,17 +386,16 @@ impl<'a> Types<'a> {
     /// Whether the package defines several types by the name of this one.
     #[must_use]
     pub fn is_ambiguous(&self, ty: &Type) -> bool {
-        let key = self.key(ty);
-        let defs = key.as_deref().and_then(|key| self.structs.get(key));
-        defs.is_some_and(|defs| defs.len() > 1)
+        let key = self.key_of(ty);
+        key.is_some_and(|key| self.defs(key).len() > 1)
             || matches!(&ty.kind, TypeKind::Named(name) if self.others.contains_key(&**name))
     }
 
     /// The names of all such structs, by `typedef` and by tag.
     pub fn plain_structs(&self) -> impl Iterator<Item = String> {
-        let tags = self.structs.keys().filter_map(|key| {
-            let tag = key.strip_prefix("struct ")?;
-            Some((key.clone(), TypeKind::Struct(Some(tag.into()))))
+        let tags = self.tagged.keys().map(|tag| {
+            let key = Key::Tag(tag).to_string();
+            (key, TypeKind::Struct(Some((*tag).into())))
         });
         let is_struct = |ty: &Type| matches!(self.resolved(ty).kind, TypeKind::Struct(_));
         let names = self.typedefs.iter().filter(move |(_, ty)| is_struct(ty));
@@ -343,15 +411,16 @@ impl<'a> Types<'a> {
 
     /// Whether the package does not define the type itself.
     fn is_foreign(&self, key: &str) -> bool {
-        !self.structs.contains_key(key) && !self.typedefs.contains_key(key)
+        self.defs(Key::new(key)).is_empty() && !self.typedefs.contains_key(key)
     }
 
     /// How many dimensions the fields of each name have that are arrays, in some struct of the package;
     /// 0 for one that is none.
     pub(crate) fn field_dimensions(&self) -> BTreeMap<Box<str>, usize> {
         let mut found = BTreeMap::new();
-        let fields = self.structs.values().flatten().flat_map(|def| &def.fields);
-        for field in fields {
+        let all = self.tagged.values().chain(self.named.values());
+        let defs = all.flat_map(|it| &it.defs);
+        for field in defs.flat_map(|def| &def.fields) {
             let known = found.entry(field.name.as_str().into()).or_default();
             *known = self.dimensions(&field.ty).max(*known);
         }
@@ -378,23 +447,26 @@ impl<'a> Types<'a> {
             let mut fields = def.fields.iter();
             !def.fields.is_empty() && fields.all(|it| self.is_made_of_numbers(&it.ty, depth))
         };
-        let is_plain_struct = |key: &str| match self.structs.get(key) {
-            Some(defs) => defs.iter().all(is_plain),
-            None => PLAIN.contains(&key) && self.is_foreign(key),
+        let is_plain_struct = |key: Key<'_>| match self.defs(key) {
+            [] => {
+                let mut plain = PLAIN.iter();
+                plain.any(|it| Key::new(it) == key && self.is_foreign(it))
+            }
+            defs => defs.iter().all(is_plain),
         };
         match &ty.kind {
             TypeKind::Array(element, _) => self.is_made_of_numbers(element, depth),
-            TypeKind::Struct(Some(tag)) => is_plain_struct(&format!("struct {tag}")),
+            TypeKind::Struct(Some(tag)) => is_plain_struct(Key::Tag(tag)),
             TypeKind::Named(name) => match self.typedefs.get(&**name) {
                 Some(first) => {
                     let others = self.others.get(&**name).into_iter().flatten();
                     let mut all = others.chain([first]);
                     all.all(|ty| match ty.kind {
-                        TypeKind::Struct(None) => is_plain_struct(name),
+                        TypeKind::Struct(None) => is_plain_struct(Key::Named(name)),
                         _ => self.is_made_of_numbers(ty, depth),
                     })
                 }
-                None => is_plain_struct(name),
+                None => is_plain_struct(Key::Named(name)),
             },
             _ => false,
         }
@@ -422,11 +494,11 @@ impl<'a> Types<'a> {
     pub fn is_object(&self, ty: &Type) -> bool {
         let mut ty = ty;
         for _ in 0..MAX_ALIASES {
-            let Some(key) = self.key(ty) else {
+            let Some(key) = self.key_of(ty) else {
                 return false;
             };
-            let name = key.strip_prefix("struct ").unwrap_or(&key);
-            match self.definition(&key).and_then(|def| def.fields.first()) {
+            let (Key::Tag(name) | Key::Named(name)) = key;
+            match self.defs(key).first().and_then(|def| def.fields.first()) {
                 Some(first) => ty = &first.ty,
                 // `PyListObject`, `PyTypeObject`, `PyArrayObject`.
                 None => {
@@ -442,11 +514,8 @@ impl<'a> Types<'a> {
     where
         'a: 't,
     {
-        let defs = self.structs.get(&self.key(ty)?)?;
-        let fields = defs.iter().flat_map(|def| &def.fields);
-        let mut found = fields.filter(|each| each.name == field);
-        let first = &found.next()?.ty;
-        found.all(|other| other.ty == *first).then_some(first)
+        let known = self.known(self.key_of(ty)?)?;
+        *known.fields.get(field)?
     }
 
     /// Whether a `typedef` that the type names makes it `const`: `typedef const int status;`.

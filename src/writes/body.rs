@@ -89,10 +89,11 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
     }
 
     pub(super) fn run(mut self) -> Summary {
+        let mut before = self.state();
         let is_settled = (0..MAX_ROUNDS).any(|_| {
-            let before = self.state();
             self.round();
-            before == self.state()
+            let after = self.state();
+            std::mem::replace(&mut before, after) == before
         });
         if !is_settled {
             self.locals.fill(Value::SHARED);
@@ -133,7 +134,7 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         let tree = self.tree();
         // What is private is only known by now.
         self.published.forget();
-        self.walk.forget_calls();
+        self.walk.reached.forget_calls();
         for decl in tree.declarations() {
             for value in decl.init.iter().flat_map(Init::values) {
                 let points = self.value(value);

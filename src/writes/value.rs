@@ -3,7 +3,7 @@
 use std::ops::{BitOr, BitOrAssign};
 
 /// Kinds of memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(super) struct Kinds(u8);
 
 impl Kinds {
@@ -71,7 +71,7 @@ impl BitOr for Kinds {
 }
 
 /// A pointer, or a struct with pointers in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(super) struct Value {
     /// What it points to.
     pub(super) points: Kinds,

@@ -34,6 +34,7 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
             "unlocked-list-store/review_field",
             "unlocked-object-state/declines_detached",
             "unlocked-object-state/review_counter",
+            "unlocked-object-state/review_inherited_method",
             "unlocked-object-state/review_replaced_reference",
         ],
         "rules about fields of objects look for `a->b` only, and say nothing of `(*a).b`",
