@@ -136,9 +136,9 @@ impl<'a> Search<'_, 'a> {
         let pointers = self.pointers;
         let is_wanted =
             |name: &&str| self.watched.contains(name) && !self.by_pointer.contains(*name);
-        let calls: Vec<(&PointerCall<'_>, Vec<&'a str>)> = pointers
+        let calls: Vec<(&PointerCall<'_>, &[&'a str])> = pointers
             .calls_in(function)
-            .map(|call| (call, pointers.meant(call).collect()))
+            .map(|call| (call, pointers.meant(call)))
             .collect();
         if !calls.iter().any(|(_, meant)| meant.iter().any(is_wanted)) {
             return Vec::new();
@@ -166,7 +166,7 @@ impl<'a> Search<'_, 'a> {
             point.is_some_and(|point| pending.at(point))
         };
         let met = calls.into_iter().filter(|(call, _)| is_met(call));
-        let names = met.flat_map(|(_, meant)| meant);
+        let names = met.flat_map(|(_, meant)| meant.iter().copied());
         let is_wanted = |name: &&str| self.watched.contains(name);
         names.filter(is_wanted).collect()
     }
@@ -250,10 +250,14 @@ fn callers<'a>(
     mut open: Vec<&'a str>,
 ) -> BTreeSet<&'a str> {
     let mut names = BTreeSet::new();
+    let mut followed = BTreeSet::new();
     while let Some(name) = open.pop() {
         let sites = cx.calls_to(name).iter();
         let by_name = sites.filter_map(|site| cx.function(site.item));
-        for caller in by_name.chain(pointers.callers(name)) {
+        let callees = pointers.callees_of(name).iter();
+        let callees = callees.filter(|&&callee| followed.insert(callee));
+        let by_pointer = callees.flat_map(|&callee| pointers.callers(callee));
+        for caller in by_name.chain(by_pointer.copied()) {
             if names.insert(caller.name.as_str()) {
                 open.push(&caller.name);
             }
