@@ -67,6 +67,8 @@ pub(super) struct Walk<'c, 'a> {
     known: FxHashMap<Context, (usize, Summary)>,
     reached: Reached,
     contexts: FxHashMap<ItemId, usize>,
+    /// How many functions are looked at as if all they get were shared.
+    pub(super) full: usize,
     texts: FxHashMap<ItemId, Rc<Text<'a>>>,
 }
 
@@ -124,6 +126,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             known: FxHashMap::default(),
             reached: Reached::default(),
             contexts: FxHashMap::default(),
+            full: 0,
             texts: FxHashMap::default(),
         }
     }
@@ -207,6 +210,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             return summary;
         }
         *met += 1;
+        self.full += usize::from(*met == MAX_CONTEXTS);
         let node = self.reached.begin(entry);
         // Recursion may do anything.
         let unknown = unknown(&context);
