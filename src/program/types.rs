@@ -1,10 +1,10 @@
 //! Types of expressions, as far as the declarations of the package tell.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::structs::{Key, Structs};
 use super::{Program, ProgramItem};
 use crate::ast::{
     ExprId, ExprKind, FieldType, Name, Storage, StructDef, Tree, Type, TypeKind, UnaryOp,
@@ -66,50 +66,6 @@ const NARROW: [&str; 11] = [
     "unsigned short",
 ];
 
-/// A type with fields, by a name that all of its spellings share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Key<'k> {
-    /// `struct tag`, or a union.
-    Tag(&'k str),
-    Named(&'k str),
-}
-
-impl<'k> Key<'k> {
-    fn new(key: &'k str) -> Self {
-        match key.strip_prefix("struct ") {
-            Some(tag) => Self::Tag(tag),
-            None => Self::Named(key),
-        }
-    }
-}
-
-impl fmt::Display for Key<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Tag(tag) => write!(f, "struct {tag}"),
-            Self::Named(name) => f.write_str(name),
-        }
-    }
-}
-
-/// All that the package defines by one name.
-#[derive(Debug, Default)]
-struct Struct<'a> {
-    defs: Vec<&'a StructDef>,
-    /// The types of the fields; `None` for one to which several are given.
-    fields: FxHashMap<&'a str, Option<&'a Type>>,
-}
-
-impl<'a> Struct<'a> {
-    fn add(&mut self, def: &'a StructDef) {
-        self.defs.push(def);
-        for field in &def.fields {
-            let known = self.fields.entry(&field.name).or_insert(Some(&field.ty));
-            *known = known.filter(|&ty| *ty == field.ty);
-        }
-    }
-}
-
 /// The declarations of the package by name. Of several that share a name the first counts, but a
 /// field has the type that all of them give it: each file may have a `struct state` of its own.
 #[derive(Debug, Default)]
@@ -117,9 +73,7 @@ pub struct Types<'a> {
     typedefs: FxHashMap<&'a str, &'a Type>,
     /// Other types that `typedef`s elsewhere give such a name.
     others: FxHashMap<&'a str, Vec<&'a Type>>,
-    /// By `struct` tag, and by the `typedef` of one without.
-    tagged: FxHashMap<&'a str, Struct<'a>>,
-    named: FxHashMap<&'a str, Struct<'a>>,
+    structs: Structs<'a>,
     variables: FxHashMap<&'a str, &'a Type>,
     results: FxHashMap<&'a str, &'a Type>,
 }
@@ -146,7 +100,7 @@ impl<'a> Types<'a> {
             let is_typedef = declaration.storage == Storage::Typedef;
             for def in &declaration.structs {
                 if let Some(tag) = &def.tag {
-                    types.tagged.entry(tag).or_default().add(def);
+                    types.structs.add(Key::Tag(tag), def);
                 }
             }
             for declarator in &declaration.declarators {
@@ -159,7 +113,7 @@ impl<'a> Types<'a> {
                     if let (TypeKind::Struct(None), [def]) =
                         (&declarator.ty.kind, &declaration.structs[..])
                     {
-                        types.named.entry(name).or_default().add(def);
+                        types.structs.add(Key::Named(name), def);
                     }
                 } else if let TypeKind::Function(result, _) = &declarator.ty.kind {
                     types.results.entry(name).or_insert(result);
@@ -278,37 +232,20 @@ impl<'a> Types<'a> {
 
     /// The types that the package defines, by the names that [`Self::key`] gives.
     pub fn structs(&self) -> impl Iterator<Item = (String, &'a StructDef)> {
-        let tagged = self.tagged.iter().map(|(tag, it)| (Key::Tag(tag), it));
-        let named = self.named.iter().map(|(name, it)| (Key::Named(name), it));
-        let all = tagged.chain(named);
-        let all: BTreeMap<String, &Struct<'a>> =
-            all.map(|(key, it)| (key.to_string(), it)).collect();
-        all.into_iter()
-            .flat_map(|(key, it)| it.defs.iter().map(move |&def| (key.clone(), def)))
+        self.structs.all()
     }
 
     /// The definition of a type in the package.
     #[must_use]
     pub fn definition(&self, key: &str) -> Option<&'a StructDef> {
-        self.defs(Key::new(key)).first().copied()
+        self.structs.defs(Key::new(key)).first().copied()
     }
 
     /// Whether the package defines the type, and each member has memory of its own in it.
     #[must_use]
     pub fn is_struct(&self, key: &str) -> bool {
-        let defs = self.defs(Key::new(key));
+        let defs = self.structs.defs(Key::new(key));
         !defs.is_empty() && defs.iter().all(|def| !def.overlaps)
-    }
-
-    fn known(&self, key: Key<'_>) -> Option<&Struct<'a>> {
-        match key {
-            Key::Tag(tag) => self.tagged.get(tag),
-            Key::Named(name) => self.named.get(name),
-        }
-    }
-
-    fn defs(&self, key: Key<'_>) -> &[&'a StructDef] {
-        self.known(key).map_or(&[], |it| &it.defs)
     }
 
     /// The name of a `struct` or `union` type that all of its spellings share.
@@ -387,15 +324,15 @@ impl<'a> Types<'a> {
     #[must_use]
     pub fn is_ambiguous(&self, ty: &Type) -> bool {
         let key = self.key_of(ty);
-        key.is_some_and(|key| self.defs(key).len() > 1)
+        key.is_some_and(|key| self.structs.defs(key).len() > 1)
             || matches!(&ty.kind, TypeKind::Named(name) if self.others.contains_key(&**name))
     }
 
     /// The names of all such structs, by `typedef` and by tag.
     pub fn plain_structs(&self) -> impl Iterator<Item = String> {
-        let tags = self.tagged.keys().map(|tag| {
+        let tags = self.structs.tags().map(|tag| {
             let key = Key::Tag(tag).to_string();
-            (key, TypeKind::Struct(Some((*tag).into())))
+            (key, TypeKind::Struct(Some(tag.into())))
         });
         let is_struct = |ty: &Type| matches!(self.resolved(ty).kind, TypeKind::Struct(_));
         let names = self.typedefs.iter().filter(move |(_, ty)| is_struct(ty));
@@ -411,16 +348,15 @@ impl<'a> Types<'a> {
 
     /// Whether the package does not define the type itself.
     fn is_foreign(&self, key: &str) -> bool {
-        self.defs(Key::new(key)).is_empty() && !self.typedefs.contains_key(key)
+        self.structs.defs(Key::new(key)).is_empty() && !self.typedefs.contains_key(key)
     }
 
     /// How many dimensions the fields of each name have that are arrays, in some struct of the package;
     /// 0 for one that is none.
     pub(crate) fn field_dimensions(&self) -> BTreeMap<Box<str>, usize> {
         let mut found = BTreeMap::new();
-        let all = self.tagged.values().chain(self.named.values());
-        let defs = all.flat_map(|it| &it.defs);
-        for field in defs.flat_map(|def| &def.fields) {
+        let structs = self.structs.all();
+        for field in structs.flat_map(|(_, def)| &def.fields) {
             let known = found.entry(field.name.as_str().into()).or_default();
             *known = self.dimensions(&field.ty).max(*known);
         }
@@ -447,7 +383,7 @@ impl<'a> Types<'a> {
             let mut fields = def.fields.iter();
             !def.fields.is_empty() && fields.all(|it| self.is_made_of_numbers(&it.ty, depth))
         };
-        let is_plain_struct = |key: Key<'_>| match self.defs(key) {
+        let is_plain_struct = |key: Key<'_>| match self.structs.defs(key) {
             [] => {
                 let mut plain = PLAIN.iter();
                 plain.any(|it| Key::new(it) == key && self.is_foreign(it))
@@ -498,7 +434,12 @@ impl<'a> Types<'a> {
                 return false;
             };
             let (Key::Tag(name) | Key::Named(name)) = key;
-            match self.defs(key).first().and_then(|def| def.fields.first()) {
+            match self
+                .structs
+                .defs(key)
+                .first()
+                .and_then(|def| def.fields.first())
+            {
                 Some(first) => ty = &first.ty,
                 // `PyListObject`, `PyTypeObject`, `PyArrayObject`.
                 None => {
@@ -514,8 +455,7 @@ impl<'a> Types<'a> {
     where
         'a: 't,
     {
-        let known = self.known(self.key_of(ty)?)?;
-        *known.fields.get(field)?
+        self.structs.field(self.key_of(ty)?, field)
     }
 
     /// Whether a `typedef` that the type names makes it `const`: `typedef const int status;`.

@@ -1,5 +1,6 @@
 //! What the pointers of one function may point to, in one context; every path counts.
 
+use std::ops::BitOrAssign;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
@@ -31,6 +32,24 @@ pub(super) struct Summary {
     pub(super) ways: u32,
 }
 
+impl BitOrAssign for Summary {
+    fn bitor_assign(&mut self, other: Self) {
+        self.result |= other.result;
+        self.stored = self.stored | other.stored;
+        self.published |= other.published;
+        self.ways |= other.ways;
+    }
+}
+
+/// What a call gives to the functions of the package that it may mean.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Given {
+    pub(super) values: Vec<Value>,
+    pub(super) handles: u32,
+    /// See [`Walk::full`].
+    pub(super) full: usize,
+}
+
 /// A place that is written: what kind of memory it lies in, and the static variable it is.
 #[derive(Debug, Clone)]
 pub(super) struct Place<'t> {
@@ -56,6 +75,8 @@ pub(super) struct Body<'w, 'c, 'a> {
     pub(super) published: Published,
     /// What calls give.
     results: FxHashMap<ExprId, Value>,
+    /// What calls of functions of the package gave them last, and what these did.
+    pub(super) called: FxHashMap<ExprId, (Given, Summary)>,
     /// What is stored in memory of the caller.
     stored: Kinds,
 }
@@ -84,6 +105,7 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
             inner: Kinds::default(),
             published: Published::default(),
             results: FxHashMap::default(),
+            called: FxHashMap::default(),
             stored: Kinds::default(),
         }
     }

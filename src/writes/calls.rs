@@ -1,7 +1,7 @@
 //! What a call goes to, and which writes are left.
 
 use super::Why;
-use super::body::Body;
+use super::body::{Body, Given, Summary};
 use super::settled::replaces;
 use super::value::{Kinds, Value};
 use super::walk::Context;
@@ -33,26 +33,12 @@ impl<'a> Body<'_, '_, 'a> {
         let values: Vec<Value> = args.iter().map(given).collect();
         match self.callee(callee, args.len()) {
             Callee::Own(items) => {
-                let guards = self.guards(at);
-                let handles = self.handles_given(args);
-                let mut result = Value::NONE;
-                for item in items {
-                    let function = self.walk.cx.function(item);
-                    let params = function.map_or(&[][..], |it| &it.params);
-                    let held = self.handed_on(&guards, params, args);
-                    let summary = self.walk.visit(Context {
-                        item,
-                        params: values.clone(),
-                        held,
-                        handles,
-                    });
-                    self.took(summary.stored);
-                    self.set_given(summary.stored, args);
-                    self.publish_given(&summary, args, at);
-                    *self.published.ways.entry(at).or_default() |= summary.ways;
-                    result |= summary.result;
-                }
-                result
+                let summary = self.call_own(at, items, args, values);
+                self.took(summary.stored);
+                self.set_given(summary.stored, args);
+                self.publish_given(&summary, args, at);
+                *self.published.ways.entry(at).or_default() |= summary.ways;
+                summary.result
             }
             Callee::Slot("tp_alloc") => Value::FRESH,
             Callee::Slot(_) | Callee::Pointer => {
@@ -68,6 +54,39 @@ impl<'a> Body<'_, '_, 'a> {
                 self.outside(at, name, args, &values)
             }
         }
+    }
+
+    /// What the functions of the package do that a call may mean: the same as in the last round where
+    /// they get the same.
+    fn call_own(
+        &mut self,
+        at: ExprId,
+        items: Vec<ItemId>,
+        args: &[ExprId],
+        values: Vec<Value>,
+    ) -> Summary {
+        let given = Given {
+            handles: self.handles_given(args),
+            values,
+            full: self.walk.full,
+        };
+        if let Some((_, summary)) = self.called.get(&at).filter(|(last, _)| *last == given) {
+            return *summary;
+        }
+        let guards = self.guards(at);
+        let mut all = Summary::default();
+        for item in items {
+            let function = self.walk.cx.function(item);
+            let params = function.map_or(&[][..], |it| &it.params);
+            all |= self.walk.visit(Context {
+                item,
+                params: given.values.clone(),
+                held: self.handed_on(&guards, params, args),
+                handles: given.handles,
+            });
+        }
+        self.called.insert(at, (given, all));
+        all
     }
 
     fn callee(&self, callee: ExprId, arity: usize) -> Callee<'a> {

@@ -64,6 +64,8 @@ pub(super) struct Walk<'c, 'a> {
     known: FxHashMap<Context, (usize, Summary)>,
     pub(super) reached: Reached,
     pub(super) contexts: FxHashMap<ItemId, usize>,
+    /// How many functions are looked at as if all they get were shared.
+    pub(super) full: usize,
     texts: FxHashMap<ItemId, Rc<Text<'a>>>,
 }
 
@@ -117,6 +119,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             known: FxHashMap::default(),
             reached: Reached::default(),
             contexts: FxHashMap::default(),
+            full: 0,
             texts: FxHashMap::default(),
         }
     }
@@ -136,6 +139,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             return summary;
         }
         *met += 1;
+        self.full += usize::from(*met == MAX_CONTEXTS);
         let node = self.reached.begin(entry);
         // Recursion may do anything.
         let unknown = unknown(&context);
