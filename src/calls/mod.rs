@@ -198,8 +198,7 @@ impl CallEffects<'_> {
     /// Whether it matters to the call how many references there are to argument `at`.
     #[must_use]
     pub fn counts_references(&self, at: usize) -> bool {
-        at == 0 && capi::looks_at_count(self.name)
-            || self.package.counts_references(self.name, at)
+        at == 0 && capi::looks_at_count(self.name) || self.package.counts_references(self.name, at)
     }
 }
 
