@@ -160,7 +160,7 @@ impl<'a> Search<'_, 'a> {
             }
         }
         let entered = self.entered.contains(&*function.name);
-        let pending = Pending::new(cfg, &function.tree, helpers, entered);
+        let pending = Pending::new(cfg, function, helpers, entered);
         let is_met = |call: &PointerCall<'_>| {
             let point = cfg.call(call.call);
             point.is_some_and(|point| pending.at(point))
@@ -187,7 +187,7 @@ pub(in crate::strong) fn keeps_entered(scene: &Scene<'_>, call: ExprId) -> bool 
         let returns = &cx.exceptions(exceptions).returns;
         let pending = Pending::new(
             scene.cfg,
-            scene.tree,
+            scene.function,
             helpers(cx, scene.tree, returns),
             true,
         );
@@ -206,12 +206,7 @@ fn is_entered(scene: &Scene<'_>, function: &Function, depth: usize) -> bool {
             return false;
         };
         let (cfg, entered) = (graph(caller), is_entered(scene, caller, depth - 1));
-        let pending = Pending::new(
-            &cfg,
-            &caller.tree,
-            helpers(cx, &caller.tree, returns),
-            entered,
-        );
+        let pending = Pending::new(&cfg, caller, helpers(cx, &caller.tree, returns), entered);
         let Some(point) = cfg.call(site.expr) else {
             return false;
         };
@@ -295,7 +290,7 @@ fn called_with_exception(
         return Vec::new();
     }
     let entered = found.contains(&*function.name);
-    let pending = Pending::new(cfg, tree, helpers, entered);
+    let pending = Pending::new(cfg, function, helpers, entered);
     calls
         .filter(|(call, _)| {
             let point = cfg.call(*call);
