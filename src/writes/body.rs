@@ -50,6 +50,14 @@ pub(super) struct Given {
     pub(super) full: usize,
 }
 
+/// A call in the last round: what it gave, to what, and what that did.
+#[derive(Debug)]
+pub(super) struct Called {
+    pub(super) given: Given,
+    pub(super) nodes: Vec<usize>,
+    pub(super) summary: Summary,
+}
+
 /// A place that is written: what kind of memory it lies in, and the static variable it is.
 #[derive(Debug, Clone)]
 pub(super) struct Place<'t> {
@@ -76,7 +84,7 @@ pub(super) struct Body<'w, 'c, 'a> {
     /// What calls give.
     results: FxHashMap<ExprId, Value>,
     /// What calls of functions of the package gave them last, and what these did.
-    pub(super) called: FxHashMap<ExprId, (Given, Summary)>,
+    pub(super) called: FxHashMap<ExprId, Called>,
     /// What is stored in memory of the caller.
     stored: Kinds,
 }
@@ -355,9 +363,7 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
             _ if self.walk.types.is_number(ty) => Value::NONE,
             TypeKind::Array(element, _) if element.is_const => Value::LENT,
             TypeKind::Pointer(to) if to.is_const => Value::LENT,
-            _ if self.walk.types.is_object_pointer(ty) => {
-                Value::of(Kinds::SHARED | Kinds::KEPT, Kinds::SHARED)
-            }
+            _ if self.walk.types.is_object_pointer(ty) => Value::KEPT,
             _ => Value::SHARED,
         }
     }

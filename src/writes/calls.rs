@@ -1,7 +1,7 @@
 //! What a call goes to, and which writes are left.
 
 use super::Why;
-use super::body::{Body, Given, Summary};
+use super::body::{Body, Called, Given, Summary};
 use super::settled::replaces;
 use super::value::{Kinds, Value};
 use super::walk::Context;
@@ -40,7 +40,7 @@ impl<'a> Body<'_, '_, 'a> {
                 *self.published.ways.entry(at).or_default() |= summary.ways;
                 summary.result
             }
-            Callee::Slot("tp_alloc") => Value::FRESH,
+            Callee::Slot("tp_alloc") if !self.walk.allocates => Value::FRESH,
             Callee::Slot(_) | Callee::Pointer => {
                 self.hand_out(at, "", args);
                 Value::SHARED
@@ -70,22 +70,31 @@ impl<'a> Body<'_, '_, 'a> {
             values,
             full: self.walk.full,
         };
-        if let Some((_, summary)) = self.called.get(&at).filter(|(last, _)| *last == given) {
-            return *summary;
+        if let Some(last) = self.called.get(&at).filter(|it| it.given == given) {
+            self.walk.reached.link(&last.nodes);
+            return last.summary;
         }
         let guards = self.guards(at);
         let mut all = Summary::default();
+        let mut nodes = Vec::new();
         for item in items {
             let function = self.walk.cx.function(item);
             let params = function.map_or(&[][..], |it| &it.params);
-            all |= self.walk.visit(Context {
+            let (node, summary) = self.walk.look_at(Context {
                 item,
                 params: given.values.clone(),
                 held: self.handed_on(&guards, params, args),
                 handles: given.handles,
             });
+            all |= summary;
+            nodes.extend(node);
         }
-        self.called.insert(at, (given, all));
+        let called = Called {
+            given,
+            nodes,
+            summary: all,
+        };
+        self.called.insert(at, called);
         all
     }
 
@@ -353,9 +362,8 @@ impl<'a> Body<'_, '_, 'a> {
         let tree = self.tree();
         let inner = tree.without_casts(arg);
         let is_no_place = match &tree.expr(inner).kind {
-            ExprKind::Name(Name::Global(name)) => {
-                self.walk.is_function(name) || tree.is_null(inner)
-            }
+            // A constant, or a function, if it is no variable.
+            ExprKind::Name(Name::Global(name)) => self.walk.variable_type(name).is_none(),
             ExprKind::Int(_) => true,
             _ => false,
         };
@@ -385,7 +393,12 @@ impl<'a> Body<'_, '_, 'a> {
 
     /// Whether an argument lets a function that was not read reach what threads share.
     pub(super) fn is_given(&self, arg: ExprId) -> bool {
-        self.value(arg).all().has(Kinds::SHARED) && !self.is_read_only(arg)
+        let all = self.value(arg).all();
+        let is_pointer = || {
+            let ty = self.walk.types.of(self.tree(), arg);
+            ty.is_some_and(|ty| self.walk.types.pointee(ty).is_some()) && !self.tree().is_null(arg)
+        };
+        (all.has(Kinds::SHARED) || all.is_unknown() && is_pointer()) && !self.is_read_only(arg)
     }
 
     pub(super) fn is_address(&self, arg: ExprId) -> bool {

@@ -74,6 +74,13 @@ impl Reached {
         }
     }
 
+    /// Notes that what is looked at calls these.
+    pub(super) fn link(&mut self, nodes: &[usize]) {
+        if let Some(&caller) = self.open.last() {
+            self.nodes[caller].callees.extend(nodes);
+        }
+    }
+
     pub(super) fn end(&mut self) {
         if let Some(node) = self.open.pop() {
             let callees = &mut self.nodes[node].callees;

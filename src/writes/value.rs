@@ -38,6 +38,11 @@ impl Kinds {
         self.0 & !Self::NOWHERE.0 == 0
     }
 
+    /// Whether nothing is known of it.
+    pub(super) const fn is_unknown(self) -> bool {
+        self.0 == 0
+    }
+
     /// Whether other functions filled it.
     pub(super) const fn is_filled(self) -> bool {
         self.has(Self::FILLED)
@@ -86,6 +91,8 @@ impl Value {
     pub(super) const NULL: Self = Self::of(Kinds::NOWHERE, Kinds(0));
     /// Others may have it, and all that it leads to.
     pub(super) const SHARED: Self = Self::of(Kinds::SHARED, Kinds::SHARED);
+    /// The same of an object that the package keeps.
+    pub(super) const KEPT: Self = Self::of(Kinds::SHARED.or(Kinds::KEPT), Kinds::SHARED);
     /// Nobody else has it, nor what it leads to.
     pub(super) const PRIVATE: Self = Self::of(Kinds::PRIVATE, Kinds::PRIVATE);
     /// An object that nobody else has, with what other functions stored in it.

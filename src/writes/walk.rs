@@ -16,6 +16,7 @@ use super::value::{Kinds, Value};
 use super::{Left, Why};
 use crate::ast::{ExprId, Function, Storage, TokenRange, Type};
 use crate::program::Types;
+use crate::roles::Role;
 use crate::rule::{ItemId, PackageCx};
 use crate::source::FileId;
 use crate::state::{Variable, inventory, object_states};
@@ -56,6 +57,8 @@ pub(super) struct Walk<'c, 'a> {
     variables: FxHashMap<&'c str, &'c Type>,
     /// Those that are one for all threads and all files.
     single: FxHashSet<&'c str>,
+    /// Whether the package has a `tp_alloc` of its own, which may give what others have.
+    pub(super) allocates: bool,
     /// Whether files that were not read put names together.
     pub(super) pastes: bool,
     /// Those of which each thread has its own.
@@ -109,6 +112,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             members: Members::new(cx),
             variables,
             single: single(cx),
+            allocates: allocates(cx),
             pastes: pastes(cx),
             own,
             functions: cx
@@ -124,9 +128,14 @@ impl<'c, 'a> Walk<'c, 'a> {
         }
     }
 
-    pub(super) fn visit(&mut self, mut context: Context) -> Summary {
+    pub(super) fn visit(&mut self, context: Context) -> Summary {
+        self.look_at(context).1
+    }
+
+    /// The number of what is looked at, and what it does.
+    pub(super) fn look_at(&mut self, mut context: Context) -> (Option<usize>, Summary) {
         let Some(function) = self.cx.function(context.item) else {
-            return unknown(&context);
+            return (None, unknown(&context));
         };
         let met = self.contexts.entry(context.item).or_default();
         if *met >= MAX_CONTEXTS {
@@ -136,7 +145,7 @@ impl<'c, 'a> Walk<'c, 'a> {
         let entry = self.cx.item(context.item).place.0;
         if let Some(&(node, summary)) = self.known.get(&context) {
             self.reached.call(node, entry);
-            return summary;
+            return (Some(node), summary);
         }
         *met += 1;
         self.full += usize::from(*met == MAX_CONTEXTS);
@@ -147,7 +156,7 @@ impl<'c, 'a> Walk<'c, 'a> {
         let summary = Body::new(self, &context, function).run();
         self.reached.end();
         self.known.insert(context, (node, summary));
-        summary
+        (Some(node), summary)
     }
 
     /// What the text of a function says, whoever calls it.
@@ -248,6 +257,15 @@ impl<'c, 'a> Walk<'c, 'a> {
             why,
         }
     }
+}
+
+fn allocates(cx: &PackageCx<'_>) -> bool {
+    let roles = cx.roles().into_iter();
+    let mut all = roles.flat_map(|roles| roles.functions());
+    all.any(|(_, name, role)| {
+        let is_it = matches!(role, Role::Slot(slot) if &**slot == "tp_alloc");
+        is_it && cx.definitions(name).next().is_some()
+    })
 }
 
 fn pastes(cx: &PackageCx<'_>) -> bool {
