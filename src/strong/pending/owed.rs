@@ -15,9 +15,11 @@
 //! count on which objects are there: that one is missing may be the failure itself.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use super::later::is_asking;
-use super::worlds::{Known, World, Worlds};
+use super::raising::Signs;
+use super::worlds::{Known, Value, World, Worlds};
 use super::{Flow, Pending};
 use crate::ast::LocalId;
 use crate::capi::{self, Returns, takes_exception};
@@ -61,6 +63,38 @@ impl Pending<'_> {
             }
         });
         ends.collect()
+    }
+}
+
+impl World {
+    /// Whether all calls that may have failed are of functions out of sight.
+    fn is_unseen_only(&self) -> bool {
+        self.open.iter().all(|call| self.unseen.contains(call))
+    }
+
+    /// The calls that gave `value` gave an object, and so no exception.
+    pub(super) fn gave_object(&mut self, value: &Value) {
+        value
+            .calls
+            .iter()
+            .for_each(|&call| self.unseen.remove(call));
+    }
+
+    /// Takes `local`, of which nothing is known, for an object.
+    fn suppose_there(&mut self, local: LocalId) {
+        let carrier = Carrier::Local(local);
+        if !self.values.contains_key(&carrier) {
+            self.known.entry(carrier).or_insert(Known::NonZero);
+        }
+    }
+
+    /// Takes `local`, of which nothing is known, for a number of `call`, which is no open one.
+    fn suppose_from(&mut self, local: LocalId, call: TempId) {
+        let carrier = Carrier::Local(local);
+        if !self.known.contains_key(&carrier) {
+            let (signs, calls) = (Signs::of_output(true), [call].into());
+            self.values.insert(carrier, Rc::new(Value { signs, calls }));
+        }
     }
 }
 

@@ -305,11 +305,6 @@ impl World {
         value.calls.iter().any(|&call| self.open.contains(call))
     }
 
-    /// Whether all calls that may have failed are of functions out of sight.
-    pub(in crate::strong) fn is_unseen_only(&self) -> bool {
-        self.open.iter().all(|call| self.unseen.contains(call))
-    }
-
     /// No call has failed.
     fn settle(&mut self) {
         self.open.clear();
@@ -353,31 +348,6 @@ impl World {
     /// The calls that gave `value` have not failed.
     pub(in crate::strong) fn fine(&mut self, value: &Value) {
         value.calls.iter().for_each(|&call| self.open.remove(call));
-    }
-
-    /// The calls that gave `value` gave an object, and so no exception.
-    pub(in crate::strong) fn gave_object(&mut self, value: &Value) {
-        value
-            .calls
-            .iter()
-            .for_each(|&call| self.unseen.remove(call));
-    }
-
-    /// Takes `local`, of which nothing is known, for an object.
-    pub(in crate::strong) fn suppose_there(&mut self, local: LocalId) {
-        let carrier = Carrier::Local(local);
-        if !self.values.contains_key(&carrier) {
-            self.known.entry(carrier).or_insert(Known::NonZero);
-        }
-    }
-
-    /// Takes `local`, of which nothing is known, for a number of `call`, which is no open one.
-    pub(in crate::strong) fn suppose_from(&mut self, local: LocalId, call: TempId) {
-        let carrier = Carrier::Local(local);
-        if !self.known.contains_key(&carrier) {
-            let (signs, calls) = (Signs::of_output(true), [call].into());
-            self.values.insert(carrier, Rc::new(Value { signs, calls }));
-        }
     }
 
     /// Forgets all variables and temporaries but these.
