@@ -17,7 +17,6 @@ use crate::program::{Body, CallIndex, CallSite, ItemId, Mention, Program, Progra
 use crate::provenance::{Exposure, SharedKind, Triage, Verdict};
 use crate::roles::Roles;
 use crate::source::{ByteSpan, FileId, SourceFile};
-use crate::state::Variable;
 
 /// What becomes of calls that give borrowed references, and of calls of functions that hand such
 /// references on.
@@ -119,7 +118,6 @@ struct Known<'a> {
     exceptions: OnceLock<Exceptions>,
     by_calls: OnceLock<ByCalls>,
     memory: OnceLock<Vec<Family>>,
-    variables: OnceLock<Vec<Variable>>,
     threads: OnceLock<Threads>,
     lifetimes: OnceLock<Lifetimes>,
     /// By the call, and the number that says that it has failed.
@@ -138,7 +136,6 @@ impl<'a> Known<'a> {
             exceptions: OnceLock::new(),
             by_calls: OnceLock::new(),
             memory: OnceLock::new(),
-            variables: OnceLock::new(),
             threads: OnceLock::new(),
             lifetimes: OnceLock::new(),
             told: Mutex::default(),
@@ -243,11 +240,6 @@ impl<'a> PackageCx<'a> {
         self.known
             .memory
             .get_or_init(|| families(self.program, &self.known.calls))
-    }
-
-    /// The static variables of the package, as `find` says for the first rule that asks.
-    pub fn variables(&self, find: impl FnOnce(&Self) -> Vec<Variable>) -> &[Variable] {
-        self.known.variables.get_or_init(|| find(self))
     }
 
     /// What functions do to the thread of their caller.

@@ -68,11 +68,7 @@ pub struct Write {
 ///
 /// All items must have been parsed.
 #[must_use]
-pub fn inventory<'c>(cx: &'c PackageCx<'_>) -> &'c [Variable] {
-    cx.variables(find)
-}
-
-fn find(cx: &PackageCx<'_>) -> Vec<Variable> {
+pub fn inventory(cx: &PackageCx<'_>) -> Vec<Variable> {
     let mut inventory = Inventory::new(cx);
     let writers = Writers::new(cx.program);
     let meetings = Meetings::new(cx);

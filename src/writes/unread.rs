@@ -61,7 +61,7 @@ pub(super) fn unread(cx: &PackageCx<'_>) -> Vec<Left> {
 
 /// The variables that files name which were not read, and may write.
 fn variables(cx: &PackageCx<'_>) -> Vec<Left> {
-    let shared = inventory(cx).iter().filter(|variable| {
+    let shared = inventory(cx).into_iter().filter(|variable| {
         let is_open = !variable.is_static && variable.local.is_none() && !variable.is_guarded;
         let is_type = variable.ty.name() == Some("PyTypeObject");
         is_open && !is_type && cx.program.unread.names(&variable.name)
@@ -70,7 +70,7 @@ fn variables(cx: &PackageCx<'_>) -> Vec<Left> {
         file: variable.place.0,
         span: variable.place.1,
         function: String::new(),
-        what: variable.name.clone(),
+        what: variable.name,
         why: Why::Unread,
     });
     left.collect()

@@ -106,7 +106,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             helpers,
             targets: Targets::new(cx),
             lent: Lent::new(cx),
-            reported: reported(inventory),
+            reported: reported(&inventory),
             guarded: guarded.map(|variable| variable.name.clone()).collect(),
             fields: fields(cx),
             members: Members::new(cx),

@@ -99,7 +99,7 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             None => others.extend(variables.iter().map(|&it| (it, Kind::of(cx, it)))),
         }
     }
-    let atomics = Atomics::new(cx, inventory);
+    let atomics = Atomics::new(cx, &inventory);
     for (variable, kind) in others {
         if let Some((message, advice)) = describe(&kind, variable) {
             let outcome = match kind {
