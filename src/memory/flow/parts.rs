@@ -66,17 +66,27 @@ impl Walk<'_, '_> {
         }
         let named = self.named();
         let parts: BTreeSet<Node> = addresses.parts.iter().map(|(node, _)| *node).collect();
+        // Most pointers have an origin in common with others.
+        let mut views_of: BTreeMap<Vec<Node>, Vec<&str>> = BTreeMap::new();
         for &pointer in &addresses.read {
-            let same = self.same_memory(pointer, &named, &parts);
-            let views = same.iter().filter_map(|node| addresses.views.get(node));
-            let views: Vec<&str> = views.flatten().map(String::as_str).collect();
+            let origins = self.named_origins(pointer, &named, &parts);
+            let views = views_of.entry(origins).or_insert_with_key(|origins| {
+                let same = self
+                    .followed
+                    .graph
+                    .reached_from(origins.clone())
+                    .into_iter();
+                let same: BTreeSet<Node> = same.filter(|it| named.contains(it)).collect();
+                let views = same.iter().filter_map(|node| addresses.views.get(node));
+                views.flatten().map(String::as_str).collect()
+            });
             if let [first, ..] = views[..] {
                 let place = self.graph().pointee(pointer);
                 let what = format!("it is stored in a field of `{first}` by an address");
                 self.mark(place, Mark::Leaves(what));
                 self.mark(place, Mark::Comes);
             }
-            structs.extend(views);
+            structs.extend(views.iter().copied());
         }
         for key in structs {
             self.mark_fields(key);
@@ -90,19 +100,19 @@ impl Walk<'_, '_> {
         named.map(|(_, node)| node).collect()
     }
 
-    /// The holders of what `pointer` may hold. The address of one of the `parts` reaches that one.
-    fn same_memory(
+    /// What has a name and what `pointer` holds comes from, the pointer included, in order. The address of
+    /// one of the `parts` reaches that one.
+    fn named_origins(
         &self,
         pointer: Node,
         named: &BTreeSet<Node>,
         parts: &BTreeSet<Node>,
-    ) -> BTreeSet<Node> {
+    ) -> Vec<Node> {
         let graph = &self.followed.graph;
-        let origins = graph.origins_up_to(pointer, |node| parts.contains(&node));
-        let origins = origins.into_iter();
-        let origins = origins.filter(|it| named.contains(it) || *it == pointer);
-        let reached = origins.flat_map(|it| graph.reached(it));
-        reached.filter(|it| named.contains(it)).collect()
+        let mut origins = graph.origins_up_to(pointer, |node| parts.contains(&node));
+        origins.retain(|it| named.contains(it) || *it == pointer);
+        origins.sort_unstable();
+        origins
     }
 
     fn mark_fields(&mut self, key: &str) {

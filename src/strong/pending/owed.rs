@@ -27,9 +27,6 @@ use crate::cfg::{Callee, Instr, InstrKind, Operand, Point, TempId, Terminator};
 use crate::dataflow::{self, Analysis, Direction, NodeId};
 use crate::strong::follow::hold::Carrier;
 
-/// What gave numbers of before: `rc = lib_step(state); v = PyDict_GetItem(hooks, name); … return rc;`
-const BEFORE: TempId = TempId(u32::MAX);
-
 impl Pending<'_> {
     /// Whether the function shows by how it goes on behind `point` that a call of which nothing is
     /// known may have left an exception by then.
@@ -114,6 +111,9 @@ struct Tail<'p, 'a> {
     from: Point,
     /// What is known at the point.
     seed: World,
+    /// Stands for what gave the numbers that are there at the point, the number after those of all calls:
+    /// `rc = lib_step(state); v = PyDict_GetItem(hooks, name); … return rc;`
+    before: TempId,
     /// The numbers that tell of an exception, besides those below zero.
     failures: BTreeSet<i64>,
 }
@@ -124,9 +124,10 @@ impl<'p, 'a> Tail<'p, 'a> {
         seed.lost.clear();
         seed.unseen.clear();
         let flow = &pending.flow;
+        let before = TempId(flow.cfg.temps);
         for (local, &is_object) in (0u32..).map(LocalId).zip(&flow.objects) {
             if !is_object {
-                seed.suppose_from(local, BEFORE);
+                seed.suppose_from(local, before);
             } else if sought == Sought::Failure && !flow.unsure.contains(&local) {
                 seed.suppose_there(local);
             }
@@ -140,6 +141,7 @@ impl<'p, 'a> Tail<'p, 'a> {
             sought,
             from,
             seed,
+            before,
             failures,
         }
     }
@@ -174,7 +176,7 @@ impl<'p, 'a> Tail<'p, 'a> {
                 number < 0 && !self.flow.gives_pointer || self.failures.contains(&number)
             }
             Some(Known::Negative) => true,
-            Some(Known::NonZero) | None => world.of(value).calls.contains(&BEFORE),
+            Some(Known::NonZero) | None => world.of(value).calls.contains(&self.before),
         }
     }
 
