@@ -78,9 +78,6 @@ pub trait Package {
 
     /// Whether the function looks at the reference count of argument `arg`, or calls what does.
     fn counts_references(&self, name: &str, arg: usize) -> bool;
-
-    /// Whether the package makes frozensets, which `PySet_Add` only fills while nobody else has them.
-    fn makes_frozen_sets(&self) -> bool;
 }
 
 /// What one call does.
@@ -201,9 +198,7 @@ impl CallEffects<'_> {
     /// Whether it matters to the call how many references there are to argument `at`.
     #[must_use]
     pub fn counts_references(&self, at: usize) -> bool {
-        let is_set = self.name == "PySet_Add" && self.package.makes_frozen_sets();
-        at == 0 && (is_set || capi::looks_at_count(self.name))
-            || self.package.counts_references(self.name, at)
+        at == 0 && capi::looks_at_count(self.name) || self.package.counts_references(self.name, at)
     }
 }
 

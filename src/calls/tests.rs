@@ -68,5 +68,6 @@ fn the_table_says_it_for_the_rest() {
     assert_eq!(of("Py_XSETREF").count(0), Count::Counts(Counts::Replace));
     assert_eq!(of("Py_XSETREF").count(1), CONSUMED);
     assert!(of("PyTuple_SetItem").counts_references(0));
+    assert!(of("PySet_Add").counts_references(0));
     assert!(!of("PyTuple_SetItem").counts_references(2));
 }

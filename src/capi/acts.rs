@@ -145,5 +145,7 @@ mod tests {
         let call = acts("PyObject_CallMethod").expect("it is in the table");
         assert!(call.changes(0) && call.changes(2) && !call.only_adds && !call.elsewhere);
         assert!(acts("umask").is_some_and(|it| it.elsewhere && !it.changes(0)));
+        assert!(acts("getopt").is_some_and(|it| it.elsewhere));
+        assert!(acts("PyOS_Readline").is_some_and(|it| it.gives_memory));
     }
 }

@@ -245,7 +245,7 @@ pub(super) struct Readiness<'c, 'a> {
     /// See [`left_out`]; looked for once a module is asked for.
     left_out: OnceCell<BTreeSet<usize>>,
     /// What [`Open::left`] lists, looked for once a module is asked for.
-    left: OnceCell<BTreeMap<FileId, BTreeSet<Rc<Left>>>>,
+    left: OnceCell<BTreeMap<Rc<Left>, BTreeSet<FileId>>>,
 }
 
 impl<'c, 'a> Readiness<'c, 'a> {
@@ -316,12 +316,13 @@ impl<'c, 'a> Readiness<'c, 'a> {
         }
         if self.is_complete {
             let left = self.left.get_or_init(|| left(self.cx));
-            let own = left.iter().filter(|(entry, _)| own.contains(entry));
+            let own = left
+                .iter()
+                .filter(|(_, entries)| entries.iter().any(|it| own.contains(it)));
             let calls = self.settled_calls(findings, left_out);
-            let is_open = |it: &&Rc<Left>| {
-                it.why != Why::Calls || !calls.contains(&(it.file, it.span.start()))
-            };
-            for it in own.flat_map(|(_, left)| left).filter(is_open) {
+            let is_open =
+                |it: &Left| it.why != Why::Calls || !calls.contains(&(it.file, it.span.start()));
+            for it in own.map(|(left, _)| left).filter(|it| is_open(it)) {
                 let of = open.left.entry(it.why).or_default();
                 of.insert(self.in_words(it));
             }

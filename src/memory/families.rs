@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fixedbitset::FixedBitSet;
+
 use crate::ast::ExprKind;
 use crate::preprocess::Place;
 use crate::program::{CallIndex, CallSite, Program};
@@ -61,13 +63,13 @@ impl Family {
 pub fn families(program: &Program<'_>, calls: &CallIndex) -> Vec<Family> {
     let mut followed = follow(program);
     let mut vertices = vertices(program, &mut followed);
-    let marks = Marks::new(calls, &followed);
+    let marks = Marks::new(calls, &mut followed);
     let takers = takers(&followed.graph, &vertices);
     let mut groups = Groups::new(vertices.len());
     let mut facts = Vec::new();
     let mut pairs = BTreeSet::new();
     for (at, vertex) in vertices.iter_mut().enumerate() {
-        let mut fact = Family::default();
+        let mut fact = Fact::default();
         for &node in &vertex.given {
             for reached in followed.graph.reached(node) {
                 marks.given(reached, &mut fact, &mut vertex.member);
@@ -92,7 +94,7 @@ pub fn families(program: &Program<'_>, calls: &CallIndex) -> Vec<Family> {
         family.members.push(vertex.member);
         family.makes_objects |= fact.makes_objects;
         family.takes_objects |= fact.takes_objects;
-        family.leaves.extend(fact.leaves);
+        family.leaves.extend(marks.clauses(&fact.leaves));
     }
     for (from, to) in pairs {
         if let Some(family) = families.get_mut(&groups.root(from)) {
@@ -163,17 +165,41 @@ impl Groups {
     }
 }
 
+/// What is known of one holder.
+#[derive(Debug, Default)]
+struct Known {
+    is_object: bool,
+    comes: bool,
+    made_by: Option<Box<str>>,
+    /// Numbers of clauses about how it gets to code that is not seen.
+    leaves: Vec<usize>,
+}
+
+/// What is known of one vertex by the holders that it meets.
+#[derive(Debug, Default)]
+struct Fact {
+    makes_objects: bool,
+    takes_objects: bool,
+    leaves: FixedBitSet,
+}
+
 /// What is known of each holder.
-struct Marks(Vec<Vec<Mark>>);
+struct Marks {
+    known: Vec<Known>,
+    clauses: BTreeMap<String, usize>,
+}
 
 impl Marks {
-    fn new(calls: &CallIndex, followed: &Followed) -> Self {
-        let mut marks = vec![Vec::new(); followed.graph.len()];
-        for (node, mark) in &followed.marks {
-            marks[node.index()].push(mark.clone());
+    fn new(calls: &CallIndex, followed: &mut Followed) -> Self {
+        let known = std::iter::repeat_with(Known::default);
+        let mut marks = Self {
+            known: known.take(followed.graph.len()).collect(),
+            clauses: BTreeMap::new(),
+        };
+        for (node, mark) in std::mem::take(&mut followed.marks) {
+            marks.add(node, mark);
         }
         for (name, node) in in_gaps(calls, &followed.graph) {
-            let of_node = &mut marks[node.index()];
             let what = match calls.unread_by(&name) {
                 Some(file) => format!(
                     "`{}`, which was not read, contains the name `{name}`",
@@ -181,37 +207,57 @@ impl Marks {
                 ),
                 None => format!("code that was not analysed contains the name `{name}`"),
             };
-            of_node.push(Mark::Leaves(what.clone()));
-            of_node.push(Mark::Comes);
-            if let Some(inner) = followed.graph.known_pointee(node) {
-                marks[inner.index()].push(Mark::Leaves(what));
-                marks[inner.index()].push(Mark::Comes);
+            let inner = followed.graph.known_pointee(node);
+            for node in inner.into_iter().chain([node]) {
+                marks.add(node, Mark::Leaves(what.clone()));
+                marks.add(node, Mark::Comes);
             }
         }
-        Self(marks)
+        for known in &mut marks.known {
+            known.leaves.sort_unstable();
+            known.leaves.dedup();
+        }
+        marks
+    }
+
+    fn add(&mut self, node: Node, mark: Mark) {
+        let known = &mut self.known[node.index()];
+        match mark {
+            Mark::Object => known.is_object = true,
+            Mark::Made(by) => known.made_by = Some(by),
+            Mark::Comes => known.comes = true,
+            Mark::Leaves(what) => {
+                let next = self.clauses.len();
+                let number = *self.clauses.entry(what).or_insert(next);
+                known.leaves.push(number);
+            }
+        }
     }
 
     /// Memory that `member` gives gets to `node`.
-    fn given(&self, node: Node, family: &mut Family, member: &mut Member) {
-        for mark in &self.0[node.index()] {
-            match mark {
-                Mark::Object => family.makes_objects = true,
-                Mark::Made(by) => member.made_by = Some(by.clone()),
-                Mark::Leaves(what) => drop(family.leaves.insert(what.clone())),
-                Mark::Comes => {}
-            }
+    fn given(&self, node: Node, fact: &mut Fact, member: &mut Member) {
+        let known = &self.known[node.index()];
+        fact.makes_objects |= known.is_object;
+        for &clause in &known.leaves {
+            fact.leaves.grow_and_insert(clause);
+        }
+        if let Some(by) = &known.made_by {
+            member.made_by = Some(by.clone());
         }
     }
 
     /// What `node` holds gets to `member`, which takes it.
-    fn taken(&self, node: Node, family: &mut Family, member: &mut Member) {
-        for mark in &self.0[node.index()] {
-            match mark {
-                Mark::Object => family.takes_objects = true,
-                Mark::Comes => member.comes = true,
-                Mark::Made(_) | Mark::Leaves(_) => {}
-            }
-        }
+    fn taken(&self, node: Node, fact: &mut Fact, member: &mut Member) {
+        let known = &self.known[node.index()];
+        fact.takes_objects |= known.is_object;
+        member.comes |= known.comes;
+    }
+
+    /// The clauses with these numbers.
+    fn clauses(&self, numbers: &FixedBitSet) -> impl Iterator<Item = String> {
+        let all = self.clauses.iter();
+        let chosen = all.filter(|(_, number)| numbers.contains(**number));
+        chosen.map(|(clause, _)| clause.clone())
     }
 }
 

@@ -131,12 +131,22 @@ impl Graph {
 
     /// Everything that the value of `node` gets to, itself included.
     pub(super) fn reached(&self, node: Node) -> Vec<Node> {
-        spread(&self.targets, node)
+        self.reached_from(vec![node])
+    }
+
+    /// Everything that one of the values of `nodes` gets to, themselves included.
+    pub(super) fn reached_from(&self, nodes: Vec<Node>) -> Vec<Node> {
+        spread(&self.targets, nodes, |_| false)
     }
 
     /// Everything whose value gets to `node`, itself included.
     pub(super) fn origins(&self, node: Node) -> Vec<Node> {
-        spread(&self.sources, node)
+        spread(&self.sources, vec![node], |_| false)
+    }
+
+    /// The same, but for what gets there only by what `is_end`.
+    pub(super) fn origins_up_to(&self, node: Node, is_end: impl Fn(Node) -> bool) -> Vec<Node> {
+        spread(&self.sources, vec![node], is_end)
     }
 
     fn edge(&mut self, from: Node, to: Node) {
@@ -168,13 +178,18 @@ impl Graph {
     }
 }
 
-fn spread(edges: &[Vec<Node>], from: Node) -> Vec<Node> {
+fn spread(edges: &[Vec<Node>], from: Vec<Node>, is_end: impl Fn(Node) -> bool) -> Vec<Node> {
     let mut seen = vec![false; edges.len()];
-    let mut found = vec![from];
-    seen[from.index()] = true;
+    let mut found = from;
+    for node in &found {
+        seen[node.index()] = true;
+    }
     let mut next = 0;
     while let Some(node) = found.get(next).copied() {
         next += 1;
+        if is_end(node) {
+            continue;
+        }
         for &to in &edges[node.index()] {
             if !std::mem::replace(&mut seen[to.index()], true) {
                 found.push(to);

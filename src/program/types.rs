@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::structs::{Key, Structs};
 use super::{Program, ProgramItem};
 use crate::ast::{
     ExprId, ExprKind, FieldType, Name, Storage, StructDef, Tree, Type, TypeKind, UnaryOp,
@@ -69,12 +70,12 @@ const NARROW: [&str; 11] = [
 /// field has the type that all of them give it: each file may have a `struct state` of its own.
 #[derive(Debug, Default)]
 pub struct Types<'a> {
-    typedefs: BTreeMap<&'a str, &'a Type>,
+    typedefs: FxHashMap<&'a str, &'a Type>,
     /// Other types that `typedef`s elsewhere give such a name.
-    others: BTreeMap<&'a str, Vec<&'a Type>>,
-    structs: BTreeMap<String, Vec<&'a StructDef>>,
-    variables: BTreeMap<&'a str, &'a Type>,
-    results: BTreeMap<&'a str, &'a Type>,
+    others: FxHashMap<&'a str, Vec<&'a Type>>,
+    structs: Structs<'a>,
+    variables: FxHashMap<&'a str, &'a Type>,
+    results: FxHashMap<&'a str, &'a Type>,
 }
 
 impl<'a> Types<'a> {
@@ -99,8 +100,7 @@ impl<'a> Types<'a> {
             let is_typedef = declaration.storage == Storage::Typedef;
             for def in &declaration.structs {
                 if let Some(tag) = &def.tag {
-                    let defs = types.structs.entry(format!("struct {tag}"));
-                    defs.or_default().push(def);
+                    types.structs.add(Key::Tag(tag), def);
                 }
             }
             for declarator in &declaration.declarators {
@@ -113,7 +113,7 @@ impl<'a> Types<'a> {
                     if let (TypeKind::Struct(None), [def]) =
                         (&declarator.ty.kind, &declaration.structs[..])
                     {
-                        types.structs.entry(name.to_owned()).or_default().push(def);
+                        types.structs.add(Key::Named(name), def);
                     }
                 } else if let TypeKind::Function(result, _) = &declarator.ty.kind {
                     types.results.entry(name).or_insert(result);
@@ -231,37 +231,43 @@ impl<'a> Types<'a> {
     }
 
     /// The types that the package defines, by the names that [`Self::key`] gives.
-    pub fn structs(&self) -> impl Iterator<Item = (&str, &'a StructDef)> {
-        let all = self.structs.iter();
-        all.flat_map(|(key, defs)| defs.iter().map(move |&def| (key.as_str(), def)))
+    pub fn structs(&self) -> impl Iterator<Item = (String, &'a StructDef)> {
+        self.structs.all()
     }
 
     /// The definition of a type in the package.
     #[must_use]
     pub fn definition(&self, key: &str) -> Option<&'a StructDef> {
-        self.structs.get(key)?.first().copied()
+        self.structs.defs(Key::new(key)).first().copied()
     }
 
     /// Whether the package defines the type, and each member has memory of its own in it.
     #[must_use]
     pub fn is_struct(&self, key: &str) -> bool {
-        let defs = self.structs.get(key).map_or(&[][..], Vec::as_slice);
+        let defs = self.structs.defs(Key::new(key));
         !defs.is_empty() && defs.iter().all(|def| !def.overlaps)
     }
 
     /// The name of a `struct` or `union` type that all of its spellings share.
     #[must_use]
     pub fn key(&self, ty: &Type) -> Option<String> {
+        self.key_of(ty).map(|key| key.to_string())
+    }
+
+    fn key_of<'t>(&self, ty: &'t Type) -> Option<Key<'t>>
+    where
+        'a: 't,
+    {
         let mut ty = ty;
         for _ in 0..MAX_ALIASES {
             match &ty.kind {
-                TypeKind::Struct(Some(tag)) => return Some(format!("struct {tag}")),
+                TypeKind::Struct(Some(tag)) => return Some(Key::Tag(tag)),
                 TypeKind::Named(name) => match self.typedefs.get(&**name) {
                     Some(next) if matches!(next.kind, TypeKind::Struct(None)) => {
-                        return Some(name.to_string());
+                        return Some(Key::Named(name));
                     }
                     Some(next) => ty = next,
-                    None => return Some(name.to_string()),
+                    None => return Some(Key::Named(name)),
                 },
                 _ => return None,
             }
@@ -317,17 +323,16 @@ impl<'a> Types<'a> {
     /// Whether the package defines several types by the name of this one.
     #[must_use]
     pub fn is_ambiguous(&self, ty: &Type) -> bool {
-        let key = self.key(ty);
-        let defs = key.as_deref().and_then(|key| self.structs.get(key));
-        defs.is_some_and(|defs| defs.len() > 1)
+        let key = self.key_of(ty);
+        key.is_some_and(|key| self.structs.defs(key).len() > 1)
             || matches!(&ty.kind, TypeKind::Named(name) if self.others.contains_key(&**name))
     }
 
     /// The names of all such structs, by `typedef` and by tag.
     pub fn plain_structs(&self) -> impl Iterator<Item = String> {
-        let tags = self.structs.keys().filter_map(|key| {
-            let tag = key.strip_prefix("struct ")?;
-            Some((key.clone(), TypeKind::Struct(Some(tag.into()))))
+        let tags = self.structs.tags().map(|tag| {
+            let key = Key::Tag(tag).to_string();
+            (key, TypeKind::Struct(Some(tag.into())))
         });
         let is_struct = |ty: &Type| matches!(self.resolved(ty).kind, TypeKind::Struct(_));
         let names = self.typedefs.iter().filter(move |(_, ty)| is_struct(ty));
@@ -343,15 +348,15 @@ impl<'a> Types<'a> {
 
     /// Whether the package does not define the type itself.
     fn is_foreign(&self, key: &str) -> bool {
-        !self.structs.contains_key(key) && !self.typedefs.contains_key(key)
+        self.structs.defs(Key::new(key)).is_empty() && !self.typedefs.contains_key(key)
     }
 
     /// How many dimensions the fields of each name have that are arrays, in some struct of the package;
     /// 0 for one that is none.
     pub(crate) fn field_dimensions(&self) -> BTreeMap<Box<str>, usize> {
         let mut found = BTreeMap::new();
-        let fields = self.structs.values().flatten().flat_map(|def| &def.fields);
-        for field in fields {
+        let structs = self.structs.all();
+        for field in structs.flat_map(|(_, def)| &def.fields) {
             let known = found.entry(field.name.as_str().into()).or_default();
             *known = self.dimensions(&field.ty).max(*known);
         }
@@ -378,23 +383,26 @@ impl<'a> Types<'a> {
             let mut fields = def.fields.iter();
             !def.fields.is_empty() && fields.all(|it| self.is_made_of_numbers(&it.ty, depth))
         };
-        let is_plain_struct = |key: &str| match self.structs.get(key) {
-            Some(defs) => defs.iter().all(is_plain),
-            None => PLAIN.contains(&key) && self.is_foreign(key),
+        let is_plain_struct = |key: Key<'_>| match self.structs.defs(key) {
+            [] => {
+                let mut plain = PLAIN.iter();
+                plain.any(|it| Key::new(it) == key && self.is_foreign(it))
+            }
+            defs => defs.iter().all(is_plain),
         };
         match &ty.kind {
             TypeKind::Array(element, _) => self.is_made_of_numbers(element, depth),
-            TypeKind::Struct(Some(tag)) => is_plain_struct(&format!("struct {tag}")),
+            TypeKind::Struct(Some(tag)) => is_plain_struct(Key::Tag(tag)),
             TypeKind::Named(name) => match self.typedefs.get(&**name) {
                 Some(first) => {
                     let others = self.others.get(&**name).into_iter().flatten();
                     let mut all = others.chain([first]);
                     all.all(|ty| match ty.kind {
-                        TypeKind::Struct(None) => is_plain_struct(name),
+                        TypeKind::Struct(None) => is_plain_struct(Key::Named(name)),
                         _ => self.is_made_of_numbers(ty, depth),
                     })
                 }
-                None => is_plain_struct(name),
+                None => is_plain_struct(Key::Named(name)),
             },
             _ => false,
         }
@@ -422,11 +430,16 @@ impl<'a> Types<'a> {
     pub fn is_object(&self, ty: &Type) -> bool {
         let mut ty = ty;
         for _ in 0..MAX_ALIASES {
-            let Some(key) = self.key(ty) else {
+            let Some(key) = self.key_of(ty) else {
                 return false;
             };
-            let name = key.strip_prefix("struct ").unwrap_or(&key);
-            match self.definition(&key).and_then(|def| def.fields.first()) {
+            let (Key::Tag(name) | Key::Named(name)) = key;
+            match self
+                .structs
+                .defs(key)
+                .first()
+                .and_then(|def| def.fields.first())
+            {
                 Some(first) => ty = &first.ty,
                 // `PyListObject`, `PyTypeObject`, `PyArrayObject`.
                 None => {
@@ -442,11 +455,7 @@ impl<'a> Types<'a> {
     where
         'a: 't,
     {
-        let defs = self.structs.get(&self.key(ty)?)?;
-        let fields = defs.iter().flat_map(|def| &def.fields);
-        let mut found = fields.filter(|each| each.name == field);
-        let first = &found.next()?.ty;
-        found.all(|other| other.ty == *first).then_some(first)
+        self.structs.field(self.key_of(ty)?, field)
     }
 
     /// Whether a `typedef` that the type names makes it `const`: `typedef const int status;`.

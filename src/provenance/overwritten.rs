@@ -38,7 +38,7 @@ impl Overwrites {
         let types = Types::new(program);
         let mut found = Self::default();
         for (key, def) in types.structs() {
-            found.add_struct(&types, key.to_owned(), def);
+            found.add_struct(&types, key, def);
         }
         let mut search = Search {
             types: &types,

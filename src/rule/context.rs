@@ -46,6 +46,8 @@ pub struct ErrorReturn {
     pub always: bool,
     /// Whether it may come back with one, whatever tells of it.
     pub leaves: bool,
+    /// Whether it may do so in a way that nobody knows, of which its result may or may not tell.
+    pub unsure: bool,
     /// The numbers that it stores where it raises, by the argument that says where: `*err = 1;`.
     pub outs: BTreeMap<usize, BTreeSet<i64>>,
 }

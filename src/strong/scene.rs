@@ -163,7 +163,7 @@ impl<'a> Scene<'a> {
             let exceptions = self.cx.exceptions(exceptions);
             let entered = exceptions.entered.contains(&*self.function.name);
             let helpers = helpers(self.cx, self.tree, &exceptions.returns);
-            Pending::new(self.cfg, self.tree, helpers, entered)
+            Pending::new(self.cfg, self.function, helpers, entered)
         })
     }
 

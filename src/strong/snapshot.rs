@@ -15,13 +15,14 @@ use super::items::{ITEMS, kept_in};
 use super::scene::Scene;
 use super::unchanged;
 use crate::ast::{
-    BinaryOp, ExprId, ExprKind, Init, LocalDecl, LocalId, Parent, StmtKind, Storage, UnaryOp,
+    BinaryOp, ExprId, ExprKind, Init, LocalDecl, LocalId, Parent, StmtKind, Storage, Tree, UnaryOp,
 };
 use crate::calls::counts_asked;
 use crate::capi::Returns;
 use crate::cfg::{Cfg, Point, reaches};
 use crate::edit::{Assumption, Fix};
 use crate::facts::{Claim, Fact};
+use crate::ownership::summary::Summaries;
 use size::Size;
 
 /// The fix that makes `read`, a `PySequence_Fast_GET_ITEM` or `PySequence_Fast_ITEMS`, read from a
@@ -39,7 +40,9 @@ pub(super) fn fix(scene: &Scene<'_>, read: ExprId) -> Option<Fix> {
         return None;
     }
     let made = makers(scene, local)?;
-    let is_open = looks_at_counts(scene) || unchanged::reaches_for_items(scene.cx, scene.tree);
+    // A tuple has references to items.
+    let looks = looks_at_counts(scene.tree, scene.tree.expr_ids(), scene.cx.summaries());
+    let is_open = looks || unchanged::reaches_for_items(scene.cx, scene.tree);
     if made.is_empty() || !is_only_read(scene, local) || is_open {
         return None;
     }
@@ -111,10 +114,12 @@ fn copy_list(scene: &Scene<'_>, call: ExprId, fix: &mut Fix) -> Option<()> {
     Some(())
 }
 
-/// Whether the function looks at the reference counts of objects that it did not make: a tuple has
-/// references to items.
-fn looks_at_counts(scene: &Scene<'_>) -> bool {
-    let (tree, summaries) = (scene.tree, scene.cx.summaries());
+/// Whether one of `exprs` looks at the reference count of an object that the function did not make.
+pub fn looks_at_counts(
+    tree: &Tree,
+    exprs: impl Iterator<Item = ExprId>,
+    summaries: &Summaries,
+) -> bool {
     let is_new = |value: ExprId| {
         let name = tree.called(tree.without_casts(value));
         name.is_some_and(|name| summaries.returns(name) == Some(Returns::New))
@@ -127,7 +132,6 @@ fn looks_at_counts(scene: &Scene<'_>) -> bool {
             values.peek().is_some() && values.all(|value| tree.is_null(value) || is_new(value))
         })
     };
-    let exprs = tree.expr_ids();
     let mut asked = exprs.flat_map(|expr| counts_asked(tree, expr, summaries));
     asked.any(|object| !is_made_here(object))
 }

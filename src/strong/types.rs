@@ -23,3 +23,10 @@ pub(super) fn may_point_inside(ty: &Type) -> bool {
         None => !is_number(ty),
     }
 }
+
+/// Whether a type of numbers has numbers below zero, as its name says.
+pub(super) fn is_signed(ty: &Type) -> bool {
+    let name = ty.name().unwrap_or_default().to_ascii_lowercase();
+    let words = ["bool", "unsigned", "uint"];
+    !words.iter().any(|word| name.contains(word)) && !name.starts_with('u') && name != "size_t"
+}

@@ -1,5 +1,6 @@
 //! What the pointers of one function may point to, in one context; every path counts.
 
+use std::ops::BitOrAssign;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
@@ -31,6 +32,32 @@ pub(super) struct Summary {
     pub(super) ways: u32,
 }
 
+impl BitOrAssign for Summary {
+    fn bitor_assign(&mut self, other: Self) {
+        self.result |= other.result;
+        self.stored = self.stored | other.stored;
+        self.published |= other.published;
+        self.ways |= other.ways;
+    }
+}
+
+/// What a call gives to the functions of the package that it may mean.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Given {
+    pub(super) values: Vec<Value>,
+    pub(super) handles: u32,
+    /// See [`Walk::full`].
+    pub(super) full: usize,
+}
+
+/// A call in the last round: what it gave, to what, and what that did.
+#[derive(Debug)]
+pub(super) struct Called {
+    pub(super) given: Given,
+    pub(super) nodes: Vec<usize>,
+    pub(super) summary: Summary,
+}
+
 /// A place that is written: what kind of memory it lies in, and the static variable it is.
 #[derive(Debug, Clone)]
 pub(super) struct Place<'t> {
@@ -56,6 +83,8 @@ pub(super) struct Body<'w, 'c, 'a> {
     pub(super) published: Published,
     /// What calls give.
     results: FxHashMap<ExprId, Value>,
+    /// What calls of functions of the package gave them last, and what these did.
+    pub(super) called: FxHashMap<ExprId, Called>,
     /// What is stored in memory of the caller.
     stored: Kinds,
 }
@@ -84,15 +113,17 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
             inner: Kinds::default(),
             published: Published::default(),
             results: FxHashMap::default(),
+            called: FxHashMap::default(),
             stored: Kinds::default(),
         }
     }
 
     pub(super) fn run(mut self) -> Summary {
+        let mut before = self.state();
         let is_settled = (0..MAX_ROUNDS).any(|_| {
-            let before = self.state();
             self.round();
-            before == self.state()
+            let after = self.state();
+            std::mem::replace(&mut before, after) == before
         });
         if !is_settled {
             self.locals.fill(Value::SHARED);
@@ -133,7 +164,7 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
         let tree = self.tree();
         // What is private is only known by now.
         self.published.forget();
-        self.walk.forget_calls();
+        self.walk.reached.forget_calls();
         for decl in tree.declarations() {
             for value in decl.init.iter().flat_map(Init::values) {
                 let points = self.value(value);
@@ -332,9 +363,7 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
             _ if self.walk.types.is_number(ty) => Value::NONE,
             TypeKind::Array(element, _) if element.is_const => Value::LENT,
             TypeKind::Pointer(to) if to.is_const => Value::LENT,
-            _ if self.walk.types.is_object_pointer(ty) => {
-                Value::of(Kinds::SHARED | Kinds::KEPT, Kinds::SHARED)
-            }
+            _ if self.walk.types.is_object_pointer(ty) => Value::KEPT,
             _ => Value::SHARED,
         }
     }

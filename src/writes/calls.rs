@@ -1,7 +1,7 @@
 //! What a call goes to, and which writes are left.
 
 use super::Why;
-use super::body::Body;
+use super::body::{Body, Called, Given, Summary};
 use super::settled::replaces;
 use super::value::{Kinds, Value};
 use super::walk::Context;
@@ -33,28 +33,14 @@ impl<'a> Body<'_, '_, 'a> {
         let values: Vec<Value> = args.iter().map(given).collect();
         match self.callee(callee, args.len()) {
             Callee::Own(items) => {
-                let guards = self.guards(at);
-                let handles = self.handles_given(args);
-                let mut result = Value::NONE;
-                for item in items {
-                    let function = self.walk.cx.function(item);
-                    let params = function.map_or(&[][..], |it| &it.params);
-                    let held = self.handed_on(&guards, params, args);
-                    let summary = self.walk.visit(Context {
-                        item,
-                        params: values.clone(),
-                        held,
-                        handles,
-                    });
-                    self.took(summary.stored);
-                    self.set_given(summary.stored, args);
-                    self.publish_given(&summary, args, at);
-                    *self.published.ways.entry(at).or_default() |= summary.ways;
-                    result |= summary.result;
-                }
-                result
+                let summary = self.call_own(at, items, args, values);
+                self.took(summary.stored);
+                self.set_given(summary.stored, args);
+                self.publish_given(&summary, args, at);
+                *self.published.ways.entry(at).or_default() |= summary.ways;
+                summary.result
             }
-            Callee::Slot("tp_alloc") => Value::FRESH,
+            Callee::Slot("tp_alloc") if !self.walk.allocates => Value::FRESH,
             Callee::Slot(_) | Callee::Pointer => {
                 self.hand_out(at, "", args);
                 Value::SHARED
@@ -68,6 +54,48 @@ impl<'a> Body<'_, '_, 'a> {
                 self.outside(at, name, args, &values)
             }
         }
+    }
+
+    /// What the functions of the package do that a call may mean: the same as in the last round where
+    /// they get the same.
+    fn call_own(
+        &mut self,
+        at: ExprId,
+        items: Vec<ItemId>,
+        args: &[ExprId],
+        values: Vec<Value>,
+    ) -> Summary {
+        let given = Given {
+            handles: self.handles_given(args),
+            values,
+            full: self.walk.full,
+        };
+        if let Some(last) = self.called.get(&at).filter(|it| it.given == given) {
+            self.walk.reached.link(&last.nodes);
+            return last.summary;
+        }
+        let guards = self.guards(at);
+        let mut all = Summary::default();
+        let mut nodes = Vec::new();
+        for item in items {
+            let function = self.walk.cx.function(item);
+            let params = function.map_or(&[][..], |it| &it.params);
+            let (node, summary) = self.walk.look_at(Context {
+                item,
+                params: given.values.clone(),
+                held: self.handed_on(&guards, params, args),
+                handles: given.handles,
+            });
+            all |= summary;
+            nodes.extend(node);
+        }
+        let called = Called {
+            given,
+            nodes,
+            summary: all,
+        };
+        self.called.insert(at, called);
+        all
     }
 
     fn callee(&self, callee: ExprId, arity: usize) -> Callee<'a> {
@@ -334,9 +362,8 @@ impl<'a> Body<'_, '_, 'a> {
         let tree = self.tree();
         let inner = tree.without_casts(arg);
         let is_no_place = match &tree.expr(inner).kind {
-            ExprKind::Name(Name::Global(name)) => {
-                self.walk.is_function(name) || tree.is_null(inner)
-            }
+            // A constant, or a function, if it is no variable.
+            ExprKind::Name(Name::Global(name)) => self.walk.variable_type(name).is_none(),
             ExprKind::Int(_) => true,
             _ => false,
         };
@@ -366,7 +393,12 @@ impl<'a> Body<'_, '_, 'a> {
 
     /// Whether an argument lets a function that was not read reach what threads share.
     pub(super) fn is_given(&self, arg: ExprId) -> bool {
-        self.value(arg).all().has(Kinds::SHARED) && !self.is_read_only(arg)
+        let all = self.value(arg).all();
+        let is_pointer = || {
+            let ty = self.walk.types.of(self.tree(), arg);
+            ty.is_some_and(|ty| self.walk.types.pointee(ty).is_some()) && !self.tree().is_null(arg)
+        };
+        (all.has(Kinds::SHARED) || all.is_unknown() && is_pointer()) && !self.is_read_only(arg)
     }
 
     pub(super) fn is_address(&self, arg: ExprId) -> bool {

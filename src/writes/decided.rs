@@ -61,7 +61,11 @@ impl Body<'_, '_, '_> {
                 match how {
                     Atomic::Read => is_same && !compares,
                     Atomic::Store => !is_same && is_store,
-                    Atomic::Update => false,
+                    // if (atomic_fetch_add(&n, 1) > 8) atomic_store(&n, 0);
+                    Atomic::Update => {
+                        let outer = known.parents().of_expr(other);
+                        is_same && is_store && matches!(outer, Some(Parent::Expr(_)))
+                    }
                 }
             })
         });

@@ -60,18 +60,18 @@ impl Walk<'_, '_> {
     /// for: what is left of it then is left as a whole.
     fn visit_again(&mut self, item: ItemId, function: &Function) {
         let file = self.cx.item(item).place.0;
-        let entries = self.entries.iter().map(|&(_, node)| node).collect();
-        let (before, _) = self.reached(entries);
-        let shared = vec![Value::SHARED; function.params.len()];
-        let mut again = self.apart(|walk| walk.visit_as(item, shared));
-        let (left, _) = self.reached(vec![again]);
-        if !left.is_subset(&before) {
-            let range = function.tree.stmt(function.body).range;
-            let mut left = self.left_at(item, range, function.name.clone(), Why::Again);
-            left.function = String::new();
-            again = self.apart(|walk| walk.note(left));
+        let again = self.reached.begin_apart();
+        self.visit_as(item, vec![Value::SHARED; function.params.len()]);
+        self.reached.end();
+        if !self.reached.has_new(again) {
+            return self.reached.enter(again, file);
         }
-        self.entries.push((file, again));
+        let range = function.tree.stmt(function.body).range;
+        let mut left = self.left_at(item, range, function.name.clone(), Why::Again);
+        left.function = String::new();
+        self.reached.begin(file);
+        self.reached.note(left);
+        self.reached.end();
     }
 
     fn is_init(&self, item: ItemId, function: &Function) -> bool {

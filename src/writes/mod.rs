@@ -32,8 +32,8 @@ mod lost;
 mod members;
 mod outside;
 mod owned;
-mod pool;
 mod published;
+mod reached;
 mod reads;
 mod released;
 mod settled;
@@ -52,7 +52,7 @@ use crate::rule::PackageCx;
 use crate::source::{ByteSpan, FileId};
 
 /// What is left of a place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Why {
     /// It writes what threads share.
     Writes,
@@ -80,7 +80,7 @@ pub enum Why {
 }
 
 /// A write, or a call, that nothing accounts for.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Left {
     /// The file.
     pub file: FileId,
@@ -94,16 +94,17 @@ pub struct Left {
     pub why: Why,
 }
 
-/// What is left, by the files with the functions that Python calls, or code that is not seen.
+/// What is left, with the files whose functions reach it that Python calls, or code that is not seen.
 ///
 /// All items must have been parsed.
 #[must_use]
-pub fn left(cx: &PackageCx<'_>) -> BTreeMap<FileId, BTreeSet<Rc<Left>>> {
+pub fn left(cx: &PackageCx<'_>) -> BTreeMap<Rc<Left>, BTreeSet<FileId>> {
     let mut walk = walk::Walk::new(cx);
     walk.run();
     let mut left = walk.left();
     for unread in unread::unread(cx) {
-        left.entry(unread.file).or_default().insert(Rc::new(unread));
+        let file = unread.file;
+        left.entry(unread.into()).or_default().insert(file);
     }
     left
 }

@@ -324,7 +324,7 @@ impl Body<'_, '_, '_> {
             }
         } else if effects(name).is_some() {
             for &arg in args {
-                if self.is_address(arg) && !self.is_object(arg) {
+                if (self.is_address(arg) || self.is_for_result(arg)) && !self.is_object(arg) {
                     self.check_given(at, arg, name);
                 }
             }

@@ -91,6 +91,18 @@ impl<'a> Body<'_, '_, 'a> {
             && owner.is_some_and(|owner| matches!(&*owner, "Py_buffer" | "struct bufferinfo"))
     }
 
+    /// Whether an argument points to where a function of Python may put a number or a pointer:
+    /// `PySlice_Unpack(slice, at, at + 1, at + 2)`.
+    pub(super) fn is_for_result(&self, arg: ExprId) -> bool {
+        let (tree, types) = (self.tree(), self.walk.types);
+        let to = types.of(tree, arg).and_then(|ty| types.pointee(ty));
+        let is_text = |ty: &Type| ty.name().is_some_and(|name| name.contains("char"));
+        to.is_some_and(|to| {
+            let is_result = types.is_number(to) && !is_text(to) || types.pointee(to).is_some();
+            is_result && !to.is_const
+        })
+    }
+
     /// Whether nothing that an argument leads to can be written by it: it is a number, or what it
     /// points to is `const` and has no pointers of its own.
     pub(super) fn is_read_only(&self, arg: ExprId) -> bool {

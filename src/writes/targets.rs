@@ -64,11 +64,12 @@ impl Targets {
             types: cx.types(),
             functions,
             found: BTreeSet::new(),
+            foreign: BTreeSet::new(),
         };
         for item in &cx.program.items {
             fields.item(item);
         }
-        targets.fields = fields.found;
+        targets.fields = &fields.found - &fields.foreign;
         targets
     }
 }
@@ -178,9 +179,11 @@ pub(super) fn parameter(role: &Role, at: usize) -> Option<Value> {
     const VIEWS: [&str; 2] = ["bf_getbuffer", "bf_releasebuffer"];
     match role {
         _ if role.is_module_init() => None,
-        Role::Slot(slot) if at == 1 && VIEWS.contains(&&**slot) => Some(Value::PRIVATE),
+        Role::Slot(slot) if at == 1 && VIEWS.contains(&&**slot) => Some(Value::OWN),
         Role::Slot(slot) if NEVER.contains(&&**slot) => None,
         Role::Slot(slot) if at == 0 && OWN.contains(&&**slot) => Some(Value::OWN),
+        // A module, or an object that others may have.
+        _ if at == 0 => Some(Value::KEPT),
         _ => Some(Value::SHARED),
     }
 }
@@ -190,6 +193,8 @@ struct Fields<'c, 'a> {
     types: &'c Types<'a>,
     functions: FxHashSet<&'c str>,
     found: BTreeSet<String>,
+    /// Those that may hold a function which is not one of the package.
+    foreign: BTreeSet<String>,
 }
 
 impl Fields<'_, '_> {
@@ -214,9 +219,8 @@ impl Fields<'_, '_> {
         for expr in &tree.exprs {
             if let ExprKind::Assign { lhs, rhs, .. } = &expr.kind
                 && let ExprKind::Member { field, .. } = &tree.expr(*lhs).kind
-                && self.is_function(tree, *rhs)
             {
-                self.found.insert(field.to_string());
+                self.set(tree, field, *rhs);
             }
         }
         for decl in tree.declarations() {
@@ -224,6 +228,24 @@ impl Fields<'_, '_> {
                 self.list(tree, &tree.local(decl.local).ty, list, None);
             }
         }
+    }
+
+    /// Notes that a field is given a value.
+    fn set(&mut self, tree: &Tree, field: &str, value: ExprId) {
+        let inner = tree.without_address(tree.without_casts(value));
+        if self.is_function(tree, value) {
+            self.found.insert(field.to_owned());
+        } else if !tree.is_null(value) && self.is_foreign(tree, inner) {
+            self.foreign.insert(field.to_owned());
+        }
+    }
+
+    /// A function of a library: `s->read = dev_read;`, `s->read = dlsym(lib, "read");`.
+    fn is_foreign(&self, tree: &Tree, value: ExprId) -> bool {
+        let name = global(tree, value);
+        let is_unknown =
+            |name: &str| !self.functions.contains(name) && !self.types.is_variable(name);
+        tree.called(value).is_some() || name.is_some_and(is_unknown)
     }
 
     /// A function of the package, or a parameter or variable that is a pointer to one.
@@ -263,10 +285,8 @@ impl Fields<'_, '_> {
                     .and_then(|def| def.fields.get(at))
                     .map(|field| field.name.clone()),
             };
-            if let (Some(name), Init::Expr(value)) = (name, &entry.value)
-                && self.is_function(tree, *value)
-            {
-                self.found.insert(name);
+            if let (Some(name), Init::Expr(value)) = (name, &entry.value) {
+                self.set(tree, &name, *value);
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::ops::{BitOr, BitOrAssign};
 
 /// Kinds of memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(super) struct Kinds(u8);
 
 impl Kinds {
@@ -36,6 +36,11 @@ impl Kinds {
     /// Whether it leads to nothing, on every path that was seen.
     pub(super) fn is_nothing(self) -> bool {
         self.0 & !Self::NOWHERE.0 == 0
+    }
+
+    /// Whether nothing is known of it.
+    pub(super) const fn is_unknown(self) -> bool {
+        self.0 == 0
     }
 
     /// Whether other functions filled it.
@@ -71,7 +76,7 @@ impl BitOr for Kinds {
 }
 
 /// A pointer, or a struct with pointers in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(super) struct Value {
     /// What it points to.
     pub(super) points: Kinds,
@@ -86,6 +91,8 @@ impl Value {
     pub(super) const NULL: Self = Self::of(Kinds::NOWHERE, Kinds(0));
     /// Others may have it, and all that it leads to.
     pub(super) const SHARED: Self = Self::of(Kinds::SHARED, Kinds::SHARED);
+    /// The same of an object that the package keeps.
+    pub(super) const KEPT: Self = Self::of(Kinds::SHARED.or(Kinds::KEPT), Kinds::SHARED);
     /// Nobody else has it, nor what it leads to.
     pub(super) const PRIVATE: Self = Self::of(Kinds::PRIVATE, Kinds::PRIVATE);
     /// An object that nobody else has, with what other functions stored in it.

@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use fixedbitset::FixedBitSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::body::{Body, Summary};
-use super::guards::{Guards, Helpers, Use, guarded};
+use super::guards::{Guards, Helpers, Use};
 use super::members::Members;
 use super::owned::Lent;
-use super::pool::Pool;
+use super::reached::Reached;
 use super::targets::Targets;
 use super::text::Text;
 use super::value::{Kinds, Value};
 use super::{Left, Why};
 use crate::ast::{ExprId, Function, Storage, TokenRange, Type};
 use crate::program::Types;
+use crate::roles::Role;
 use crate::rule::{ItemId, PackageCx};
 use crate::source::FileId;
 use crate::state::{Variable, inventory, object_states};
@@ -25,7 +25,7 @@ use crate::state::{Variable, inventory, object_states};
 const MAX_CONTEXTS: usize = 24;
 
 /// A function with what it is given.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Context {
     pub(super) item: ItemId,
     pub(super) params: Vec<Value>,
@@ -57,30 +57,19 @@ pub(super) struct Walk<'c, 'a> {
     variables: FxHashMap<&'c str, &'c Type>,
     /// Those that are one for all threads and all files.
     single: FxHashSet<&'c str>,
+    /// Whether the package has a `tp_alloc` of its own, which may give what others have.
+    pub(super) allocates: bool,
     /// Whether files that were not read put names together.
     pub(super) pastes: bool,
     /// Those of which each thread has its own.
     own: FxHashSet<&'c str>,
     functions: FxHashSet<&'c str>,
-    known: BTreeMap<Context, (usize, Summary)>,
-    nodes: Vec<Node>,
-    lefts: Pool<Rc<Left>>,
-    uses: Pool<Use>,
-    /// The nodes that are being looked at, innermost last.
-    open: Vec<usize>,
-    /// What is called from outside, with its file.
-    pub(super) entries: Vec<(FileId, usize)>,
+    known: FxHashMap<Context, (usize, Summary)>,
+    pub(super) reached: Reached,
     pub(super) contexts: FxHashMap<ItemId, usize>,
+    /// How many functions are looked at as if all they get were shared.
+    pub(super) full: usize,
     texts: FxHashMap<ItemId, Rc<Text<'a>>>,
-}
-
-/// A function in one context, once it was looked at.
-#[derive(Debug, Default)]
-struct Node {
-    /// Numbers of [`Walk::lefts`] and [`Walk::uses`].
-    left: FixedBitSet,
-    uses: FixedBitSet,
-    callees: BTreeSet<usize>,
 }
 
 impl<'c, 'a> Walk<'c, 'a> {
@@ -123,6 +112,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             members: Members::new(cx),
             variables,
             single: single(cx),
+            allocates: allocates(cx),
             pastes: pastes(cx),
             own,
             functions: cx
@@ -130,20 +120,22 @@ impl<'c, 'a> Walk<'c, 'a> {
                 .functions()
                 .map(|(_, it)| it.name.as_str())
                 .collect(),
-            known: BTreeMap::new(),
+            known: FxHashMap::default(),
+            reached: Reached::default(),
             contexts: FxHashMap::default(),
+            full: 0,
             texts: FxHashMap::default(),
-            nodes: Vec::new(),
-            lefts: Pool::default(),
-            uses: Pool::default(),
-            open: Vec::new(),
-            entries: Vec::new(),
         }
     }
 
-    pub(super) fn visit(&mut self, mut context: Context) -> Summary {
+    pub(super) fn visit(&mut self, context: Context) -> Summary {
+        self.look_at(context).1
+    }
+
+    /// The number of what is looked at, and what it does.
+    pub(super) fn look_at(&mut self, mut context: Context) -> (Option<usize>, Summary) {
         let Some(function) = self.cx.function(context.item) else {
-            return unknown(&context);
+            return (None, unknown(&context));
         };
         let met = self.contexts.entry(context.item).or_default();
         if *met >= MAX_CONTEXTS {
@@ -152,21 +144,19 @@ impl<'c, 'a> Walk<'c, 'a> {
         }
         let entry = self.cx.item(context.item).place.0;
         if let Some(&(node, summary)) = self.known.get(&context) {
-            self.call_of(node, entry);
-            return summary;
+            self.reached.call(node, entry);
+            return (Some(node), summary);
         }
         *met += 1;
-        let node = self.nodes.len();
-        self.nodes.push(Node::default());
-        self.call_of(node, entry);
+        self.full += usize::from(*met == MAX_CONTEXTS);
+        let node = self.reached.begin(entry);
         // Recursion may do anything.
         let unknown = unknown(&context);
         self.known.insert(context.clone(), (node, unknown));
-        self.open.push(node);
         let summary = Body::new(self, &context, function).run();
-        self.open.pop();
+        self.reached.end();
         self.known.insert(context, (node, summary));
-        summary
+        (Some(node), summary)
     }
 
     /// What the text of a function says, whoever calls it.
@@ -176,60 +166,9 @@ impl<'c, 'a> Walk<'c, 'a> {
         Rc::clone(text.or_insert_with(new))
     }
 
-    /// Notes that what is looked at calls `node`, or that it is called from outside.
-    fn call_of(&mut self, node: usize, file: FileId) {
-        match self.open.last() {
-            Some(&caller) => {
-                self.nodes[caller].callees.insert(node);
-            }
-            None => self.entries.push((file, node)),
-        }
-    }
-
-    /// What is looked at apart from all others; gives the number of its node.
-    pub(super) fn apart(&mut self, look: impl FnOnce(&mut Self)) -> usize {
-        let node = self.nodes.len();
-        self.nodes.push(Node::default());
-        self.open.push(node);
-        look(self);
-        self.open.pop();
-        node
-    }
-
-    /// Forgets which calls were noted for what is looked at: less was known of their arguments.
-    pub(super) fn forget_calls(&mut self) {
-        if let Some(&node) = self.open.last() {
-            self.nodes[node].callees.clear();
-        }
-    }
-
-    /// What is left, by the files whose functions are called from outside.
-    pub(super) fn left(&self) -> BTreeMap<FileId, BTreeSet<Rc<Left>>> {
-        let mut open: BTreeMap<FileId, Vec<usize>> = BTreeMap::new();
-        for &(file, node) in &self.entries {
-            open.entry(file).or_default().push(node);
-        }
-        let each = open.into_iter().map(|(file, open)| {
-            let (left, uses) = self.reached(open);
-            let mut left: BTreeSet<Rc<Left>> = self.lefts.of(&left).cloned().collect();
-            left.extend(guarded(self.uses.of(&uses)));
-            (file, left)
-        });
-        each.collect()
-    }
-
-    /// The numbers of what is left, and of the uses, in these nodes and all that they call.
-    pub(super) fn reached(&self, mut open: Vec<usize>) -> (FixedBitSet, FixedBitSet) {
-        let mut seen = FxHashSet::default();
-        let (mut left, mut uses) = (FixedBitSet::new(), FixedBitSet::new());
-        while let Some(node) = open.pop() {
-            if seen.insert(node) {
-                left.union_with(&self.nodes[node].left);
-                uses.union_with(&self.nodes[node].uses);
-                open.extend(&self.nodes[node].callees);
-            }
-        }
-        (left, uses)
+    /// What is left, with the files from which it is reached.
+    pub(super) fn left(self) -> BTreeMap<Rc<Left>, BTreeSet<FileId>> {
+        self.reached.left()
     }
 
     /// The type of a variable of file scope.
@@ -274,28 +213,18 @@ impl<'c, 'a> Walk<'c, 'a> {
 
     pub(super) fn leave(&mut self, item: ItemId, expr: ExprId, what: String, why: Why) {
         if let Some(left) = self.place_of(item, expr, what, why) {
-            self.note(left);
+            self.reached.note(left);
         }
     }
 
     pub(super) fn leave_range(&mut self, item: ItemId, range: TokenRange, what: String, why: Why) {
         let left = self.left_at(item, range, what, why);
-        self.note(left);
-    }
-
-    pub(super) fn note(&mut self, left: Left) {
-        if let Some(&node) = self.open.last() {
-            let number = self.lefts.number(Rc::new(left));
-            self.nodes[node].left.grow_and_insert(number);
-        }
+        self.reached.note(left);
     }
 
     /// Notes a use of what a lock may guard.
     pub(super) fn note_use(&mut self, it: Use) {
-        if let Some(&node) = self.open.last() {
-            let number = self.uses.number(it);
-            self.nodes[node].uses.grow_and_insert(number);
-        }
+        self.reached.note_use(it);
     }
 
     /// What is left at an expression, with its place.
@@ -328,6 +257,15 @@ impl<'c, 'a> Walk<'c, 'a> {
             why,
         }
     }
+}
+
+fn allocates(cx: &PackageCx<'_>) -> bool {
+    let roles = cx.roles().into_iter();
+    let mut all = roles.flat_map(|roles| roles.functions());
+    all.any(|(_, name, role)| {
+        let is_it = matches!(role, Role::Slot(slot) if &**slot == "tp_alloc");
+        is_it && cx.definitions(name).next().is_some()
+    })
 }
 
 fn pastes(cx: &PackageCx<'_>) -> bool {

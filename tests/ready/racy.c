@@ -2253,3 +2253,58 @@ static PyObject *f(PyObject *self, PyObject *arg)
     return r == NULL ? Py_NewRef(Py_None) : PyUnicode_FromString(r->text);
 }
 static PyMethodDef others[] = {{"add", add, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+
+/*** what a function of Python fills in by a pointer: `type by PyErr_Fetch` */
+typedef struct { PyObject_HEAD PyObject *type, *value, *trace; } Item;
+static void save(PyObject **type, PyObject **value, PyObject **trace) { PyErr_Fetch(type, value, trace); }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Item *it = (Item *)arg;
+    save(&it->type, &it->value, &it->trace);
+    Py_RETURN_NONE;
+}
+
+/*** a field that holds a function of a library as well: `t->read` */
+struct dev { long n; };
+struct table { long (*read)(struct dev *); struct dev *dev; };
+extern long lib_read(struct dev *);
+static long own_read(struct dev *dev) { return 3; }
+typedef struct { PyObject_HEAD struct table t; } Item;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    struct table *t = &((Item *)arg)->t;
+    if (t->read == NULL) { return NULL; }
+    return PyLong_FromLong(t->read(t->dev));
+}
+static PyObject *new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    Item *it = (Item *)type->tp_alloc(type, 0);
+    if (it != NULL) { it->t.read = lib_read; if (args == NULL) { it->t.read = own_read; } it->t.dev = calloc(1, sizeof(struct dev)); }
+    return (PyObject *)it;
+}
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_new = new};
+
+/*** a buffer's object that its release changes: `((Item *)view->obj)->exports` */
+typedef struct { PyObject_HEAD long exports; char data[8]; } Item;
+static int get(PyObject *op, Py_buffer *view, int flags)
+{
+    view->obj = Py_NewRef(op);
+    view->buf = ((Item *)op)->data;
+    view->len = 8;
+    return 0;
+}
+static void release(PyObject *op, Py_buffer *view) { ((Item *)view->obj)->exports--; }
+static PyBufferProcs procs = {get, release};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_as_buffer = &procs};
+static PyObject *f(PyObject *self, PyObject *arg) { Py_RETURN_NONE; }
+
+/*** a module that keeps a number in its own dict: `self by PyObject_SetAttrString` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *old = PyObject_GetAttrString(self, "count");
+    PyObject *next = old != NULL ? PyNumber_Add(old, arg) : NULL;
+    int result = next != NULL ? PyObject_SetAttrString(self, "count", next) : -1;
+    Py_XDECREF(old);
+    Py_XDECREF(next);
+    return result < 0 ? NULL : Py_NewRef(Py_None);
+}

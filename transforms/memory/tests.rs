@@ -430,3 +430,78 @@ static PyObject *start(PyObject *self, PyObject *args)
 }";
     assert_eq!(said(own), (1, 0));
 }
+
+/// What is said of the text of a struct with the fields `host` and `user`, which `release` releases.
+fn reached_by(release: &str) -> &'static str {
+    let text = format!(
+        "
+typedef struct {{ PyObject_HEAD int port; char *host, *user; }} Config;
+typedef struct {{ int count; char *name; }} Other;
+static const size_t offsets[] = {{offsetof(Config, host), offsetof(Config, user)}};
+static void drop(char **p, int n) {{ while (n--) {{ PyObject_Free(p[n]); }} }}
+static void drop_one(char **p) {{ PyObject_Free(*p); }}
+static void Config_dealloc(Config *self)
+{{
+    int i;
+    char **p;
+    {release}
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}}
+static int Config_init(Config *self, PyObject *args)
+{{
+    PyObject_Free(self->user);
+    self->user = PyObject_Malloc(8);
+    return self->user == NULL ? -1 : 0;
+}}"
+    );
+    let found = buffers(&text);
+    let is_safe = found.contains("safe: ") && !found.contains("review: ");
+    if is_safe { "safe" } else { "review" }
+}
+
+#[test]
+fn fields_that_are_reached_by_addresses_are_not_followed() {
+    for release in [
+        "for (i = 0; i < 2; i++) PyObject_Free(*(char **)((char *)self + offsets[i]));",
+        "p = (char **)((char *)self + offsets[0]); PyObject_Free(p[1]);",
+        "drop(&self->host, 2);",
+        "for (p = &self->host; p <= &self->user; p++) PyObject_Free(*p);",
+        "p = &self->host; p += 1; PyObject_Free(*p);",
+    ] {
+        assert_eq!(reached_by(release), "review", "{release}");
+    }
+    for release in [
+        "PyObject_Free(self->host); PyObject_Free(self->user);",
+        "drop_one(&self->host); drop_one(&self->user);",
+        "p = i ? &self->host : &self->user; PyObject_Free(*p);",
+        "char **parts[] = {&self->host, &self->user}; for (i = 0; i < 2; i++) PyObject_Free(*parts[i]);",
+        "char *parts[] = {self->host, self->user}; for (i = 0; i < 2; i++) PyObject_Free(parts[i]);",
+    ] {
+        assert_eq!(reached_by(release), "safe", "{release}");
+    }
+}
+
+#[test]
+fn a_struct_behind_a_pointer_to_anything_may_be_read_as_a_pointer() {
+    let said = |store: &str| {
+        let text = format!(
+            "
+struct parts {{ char *name; }};
+typedef struct {{ PyObject_HEAD void *parts; }} Box;
+static void Box_dealloc(Box *self)
+{{
+    struct parts *parts = self->parts;
+    PyObject_Free(parts->name);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}}
+static int Box_init(Box *self, PyObject *args)
+{{
+    {store} = PyObject_Malloc(5);
+    return 0;
+}}"
+        );
+        buffers(&text).contains("safe: ")
+    };
+    assert!(said("((struct parts *)self->parts)->name"));
+    assert!(!said("*(char **)self->parts"));
+}

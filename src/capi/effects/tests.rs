@@ -218,6 +218,9 @@ fn calls_that_run_python_or_lock_say_so() {
     }
     assert_eq!(get("PyList_Append").locks, Some(0));
     assert_eq!(get("PyCriticalSection_Begin").locks, Some(1));
+    // The lock of all types, and that of the dict which it looks into.
+    assert_eq!(get("PyType_Modified").locks, Some(0));
+    assert_eq!(get("PyModule_GetName").locks, Some(0));
     assert_eq!(get("PyTuple_GetItem").locks, None);
 }
 

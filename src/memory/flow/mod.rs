@@ -2,6 +2,7 @@
 //! allocate and release them.
 
 mod call;
+mod parts;
 mod value;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use crate::program::{Body, CallSite, Program, Types};
 
 use super::domain::Allocator;
 use super::graph::{Graph, Holder, Node};
+use parts::Addresses;
 
 /// What is known of a pointer beside where it goes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,6 +62,7 @@ pub(super) fn follow(program: &Program<'_>) -> Followed {
         types: &types,
         functions: &functions,
         followed: Followed::default(),
+        addresses: Addresses::default(),
     };
     for (at, item) in (0u32..).zip(&program.items) {
         match &item.body {
@@ -85,6 +88,7 @@ pub(super) fn follow(program: &Program<'_>) -> Followed {
         }
     }
     walk.join_unresolved_fields();
+    walk.mark_reached_fields();
     walk.followed
 }
 
@@ -99,6 +103,7 @@ struct Walk<'w, 'a> {
     types: &'w Types<'a>,
     functions: &'w BTreeMap<&'a str, Vec<(u32, &'a Function)>>,
     followed: Followed,
+    addresses: Addresses,
 }
 
 impl<'a> Walk<'_, 'a> {
@@ -115,6 +120,7 @@ impl<'a> Walk<'_, 'a> {
         if self.types.is_object_pointer(ty) {
             self.mark(node, Mark::Object);
         }
+        self.views(node, ty);
     }
 
     fn fields(&mut self, declarators: &[Declarator], def: &StructDef) {

@@ -25,14 +25,17 @@ impl Walk<'_, '_> {
             ExprKind::Index { base, index } => {
                 self.value(here, *index);
                 let base = self.value(here, *base)?;
+                self.steps(Some(base));
+                self.reads(here, expr, base);
                 Some(self.graph().pointee(base))
             }
-            ExprKind::Unary { op, operand } => self.unary(here, *op, *operand),
+            ExprKind::Unary { op, operand } => self.unary(here, expr, *op, *operand),
             ExprKind::Binary { op, lhs, rhs } => self.binary(here, *op, *lhs, *rhs),
             ExprKind::Assign { op, lhs, rhs } => {
                 let (to, from) = (self.value(here, *lhs), self.value(here, *rhs));
-                if op.is_none() {
-                    self.flows(to, self.types.of(here.tree, *lhs), from);
+                match op {
+                    None => self.flows(to, self.types.of(here.tree, *lhs), from),
+                    Some(_) => self.steps(to),
                 }
                 to
             }
@@ -69,10 +72,16 @@ impl Walk<'_, '_> {
         let left_is_number = ty.is_some_and(|ty| self.types.is_number(ty));
         match op {
             BinaryOp::Comma => right,
-            BinaryOp::Plus if left.is_none() || left_is_number => right,
+            BinaryOp::Plus if left.is_none() || left_is_number => {
+                self.steps(right);
+                right
+            }
             // The distance of two pointers.
             BinaryOp::Minus if self.types.is_pointer(here.tree, rhs) => None,
-            BinaryOp::Plus | BinaryOp::Minus => left,
+            BinaryOp::Plus | BinaryOp::Minus => {
+                self.steps(left);
+                left
+            }
             _ => None,
         }
     }
@@ -127,15 +136,27 @@ impl Walk<'_, '_> {
         self.mark(result, Mark::Leaves(what));
     }
 
-    fn unary(&mut self, here: Here<'_>, op: UnaryOp, operand: ExprId) -> Option<Node> {
+    fn unary(
+        &mut self,
+        here: Here<'_>,
+        expr: ExprId,
+        op: UnaryOp,
+        operand: ExprId,
+    ) -> Option<Node> {
         if op != UnaryOp::AddressOf {
             let value = self.value(here, operand);
             return match op {
-                UnaryOp::Deref => value.map(|value| self.graph().pointee(value)),
+                UnaryOp::Deref => value.map(|value| {
+                    self.reads(here, expr, value);
+                    self.graph().pointee(value)
+                }),
                 UnaryOp::PostIncrement
                 | UnaryOp::PostDecrement
                 | UnaryOp::PreIncrement
-                | UnaryOp::PreDecrement => value,
+                | UnaryOp::PreDecrement => {
+                    self.steps(value);
+                    value
+                }
                 _ => None,
             };
         }
@@ -153,6 +174,11 @@ impl Walk<'_, '_> {
                 let inner = self.value(here, operand)?;
                 let node = self.graph().fresh();
                 self.graph().points_at(node, inner);
+                if let ExprKind::Member { base, arrow, .. } = &here.tree.expr(operand).kind
+                    && let Some(owner) = self.types.owner(here.tree, *base, *arrow)
+                {
+                    self.is_part(node, owner);
+                }
                 // `PyObject_Free(&it->head)` releases what `it` points at.
                 if let Some(block) = self.block_of(here, operand) {
                     self.graph().leads(block, node);

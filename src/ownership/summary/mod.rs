@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use capsules::Capsules;
 pub(crate) use order::callees_first;
-use order::{Called, calls_any, lenders};
+use order::{Called, lenders};
 pub(crate) use outs::Outs;
 use unions::Unions;
 
@@ -81,7 +81,6 @@ pub struct Summaries {
     awaited: BTreeSet<Box<str>>,
     /// What the project says, which wins.
     facts: Functions,
-    makes_frozen_sets: bool,
     /// Names of types that have no pointers in them.
     plain: BTreeSet<Box<str>>,
     /// Dimensions of fields that are arrays, by name.
@@ -117,7 +116,6 @@ impl Summaries {
             functions: broken(program),
             awaited: called.iter().map(|function| function.name.into()).collect(),
             facts: program.facts.clone(),
-            makes_frozen_sets: calls_any(program, &["PyFrozenSet_New"]),
             plain: types.plain_structs().map(Into::into).collect(),
             dimensions: types.field_dimensions(),
             unions: Unions::new(program),
@@ -321,10 +319,6 @@ impl Package for Summaries {
     fn counts_references(&self, name: &str, arg: usize) -> bool {
         let summary = self.functions.get(name);
         summary.is_some_and(|summary| summary.counted.contains(&arg))
-    }
-
-    fn makes_frozen_sets(&self) -> bool {
-        self.makes_frozen_sets
     }
 }
 

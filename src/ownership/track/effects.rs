@@ -98,10 +98,6 @@ impl Package for KnownCallees {
     fn counts_references(&self, _: &str, _: usize) -> bool {
         false
     }
-
-    fn makes_frozen_sets(&self) -> bool {
-        true
-    }
 }
 
 impl Callees for KnownCallees {

@@ -3,12 +3,12 @@
 use super::branch::{Branch, is_failure, is_success, stmts};
 use super::handled::{has_handler, raises};
 use super::{label_of, line};
-use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, Type, UnaryOp};
+use crate::ast::{ExprId, ExprKind, LocalId, Name, StmtId, StmtKind, UnaryOp};
 use crate::capi::{self, Returns};
 use crate::cfg::Point;
 use crate::strong::pending::raising::signs;
 use crate::strong::scene::Scene;
-use crate::strong::types::is_number;
+use crate::strong::types::{is_number, is_signed};
 
 /// The value that tells the caller of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -221,13 +221,6 @@ fn tells(scene: &Scene<'_>, value: ExprId, error: i64) -> bool {
 fn gives_null(name: &str) -> bool {
     let effects = capi::effects(name);
     name.starts_with("PyErr_") && effects.is_some_and(|it| it.returns == Returns::Null)
-}
-
-/// Whether a type of numbers has negative ones, as its name says.
-fn is_signed(ty: &Type) -> bool {
-    let name = ty.name().unwrap_or_default().to_ascii_lowercase();
-    let words = ["bool", "unsigned", "uint"];
-    !words.iter().any(|word| name.contains(word)) && !name.starts_with('u') && name != "size_t"
 }
 
 /// Whether the function also returns something else than the error.

@@ -54,7 +54,7 @@ fn asking_at(cx: &PackageCx<'_>, function: &Function, site: &CallSite, depth: us
     };
     let cfg = graph(caller);
     let helpers = helpers(cx, &caller.tree, &cx.exceptions(exceptions).returns);
-    let pending = Pending::new(&cfg, &caller.tree, helpers, false);
+    let pending = Pending::new(&cfg, caller, helpers, false);
     let Some(point) = cfg.call(site.expr) else {
         return Asking::Nobody;
     };

@@ -136,9 +136,9 @@ impl<'a> Search<'_, 'a> {
         let pointers = self.pointers;
         let is_wanted =
             |name: &&str| self.watched.contains(name) && !self.by_pointer.contains(*name);
-        let calls: Vec<(&PointerCall<'_>, Vec<&'a str>)> = pointers
+        let calls: Vec<(&PointerCall<'_>, &[&'a str])> = pointers
             .calls_in(function)
-            .map(|call| (call, pointers.meant(call).collect()))
+            .map(|call| (call, pointers.meant(call)))
             .collect();
         if !calls.iter().any(|(_, meant)| meant.iter().any(is_wanted)) {
             return Vec::new();
@@ -160,13 +160,13 @@ impl<'a> Search<'_, 'a> {
             }
         }
         let entered = self.entered.contains(&*function.name);
-        let pending = Pending::new(cfg, &function.tree, helpers, entered);
+        let pending = Pending::new(cfg, function, helpers, entered);
         let is_met = |call: &PointerCall<'_>| {
             let point = cfg.call(call.call);
             point.is_some_and(|point| pending.at(point))
         };
         let met = calls.into_iter().filter(|(call, _)| is_met(call));
-        let names = met.flat_map(|(_, meant)| meant);
+        let names = met.flat_map(|(_, meant)| meant.iter().copied());
         let is_wanted = |name: &&str| self.watched.contains(name);
         names.filter(is_wanted).collect()
     }
@@ -187,7 +187,7 @@ pub(in crate::strong) fn keeps_entered(scene: &Scene<'_>, call: ExprId) -> bool 
         let returns = &cx.exceptions(exceptions).returns;
         let pending = Pending::new(
             scene.cfg,
-            scene.tree,
+            scene.function,
             helpers(cx, scene.tree, returns),
             true,
         );
@@ -206,12 +206,7 @@ fn is_entered(scene: &Scene<'_>, function: &Function, depth: usize) -> bool {
             return false;
         };
         let (cfg, entered) = (graph(caller), is_entered(scene, caller, depth - 1));
-        let pending = Pending::new(
-            &cfg,
-            &caller.tree,
-            helpers(cx, &caller.tree, returns),
-            entered,
-        );
+        let pending = Pending::new(&cfg, caller, helpers(cx, &caller.tree, returns), entered);
         let Some(point) = cfg.call(site.expr) else {
             return false;
         };
@@ -250,10 +245,14 @@ fn callers<'a>(
     mut open: Vec<&'a str>,
 ) -> BTreeSet<&'a str> {
     let mut names = BTreeSet::new();
+    let mut followed = BTreeSet::new();
     while let Some(name) = open.pop() {
         let sites = cx.calls_to(name).iter();
         let by_name = sites.filter_map(|site| cx.function(site.item));
-        for caller in by_name.chain(pointers.callers(name)) {
+        let callees = pointers.callees_of(name).iter();
+        let callees = callees.filter(|&&callee| followed.insert(callee));
+        let by_pointer = callees.flat_map(|&callee| pointers.callers(callee));
+        for caller in by_name.chain(by_pointer.copied()) {
             if names.insert(caller.name.as_str()) {
                 open.push(&caller.name);
             }
@@ -291,7 +290,7 @@ fn called_with_exception(
         return Vec::new();
     }
     let entered = found.contains(&*function.name);
-    let pending = Pending::new(cfg, tree, helpers, entered);
+    let pending = Pending::new(cfg, function, helpers, entered);
     calls
         .filter(|(call, _)| {
             let point = cfg.call(*call);

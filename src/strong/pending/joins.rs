@@ -31,7 +31,7 @@ impl World {
         grew |= extend(&mut self.flags, from.flags.iter());
         grew |= extend(&mut self.flags, flags.iter().map(|(it, value)| (it, value)));
         grew |= self.open.join(&from.open) | self.lost.join(&from.lost);
-        grew |= self.kept.join(&from.kept);
+        grew |= self.unseen.join(&from.unseen) | self.kept.join(&from.kept);
         self.known.retain(|carrier, known| {
             let both = from.known.get(carrier).and_then(|&it| known.join(it));
             grew |= both != Some(*known);

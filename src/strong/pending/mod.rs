@@ -12,6 +12,7 @@
 
 mod addresses;
 pub(super) mod asked;
+mod called;
 mod calls;
 mod coping;
 mod dropped;
@@ -21,6 +22,7 @@ mod joins;
 mod later;
 pub(super) mod missed;
 mod outcomes;
+mod owed;
 mod pointers;
 pub(super) mod raising;
 mod same_value;
@@ -32,18 +34,20 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::ast::{BinaryOp, LocalId, Tree};
-use crate::capi::{self, raises_exception, restores_exception, takes_exception};
+use crate::ast::{BinaryOp, Function, LocalId};
 use crate::cfg::{
-    Block, Callee, Cfg, Instr, InstrKind, Liveness, Op, Operand, Point, TempId, Terminator,
+    Block, Callee, Cfg, Comparison, Condition, Instr, InstrKind, Liveness, Op, Operand, Point,
+    TempId, Terminator,
 };
 use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
 use crate::strong::follow::hold::Carrier;
+use crate::strong::types::is_number;
+use called::survive;
 use dropped::{dropped, leaving};
 use later::{Later, asks, is_from_memory};
-use raising::{Helpers, Signs, checks_result};
+use raising::Helpers;
 use same_value::{forwarded, held_at_end};
-use worlds::{Known, Value, World, Worlds, compared};
+use worlds::{Value, World, Worlds, compared};
 
 /// Exceptions that may be pending at the points of a function.
 #[derive(Debug)]
@@ -56,15 +60,17 @@ impl<'a> Pending<'a> {
     /// Computes them for a function; `entered` says whether it may be called with an exception.
     pub(in crate::strong) fn new(
         cfg: &'a Cfg,
-        tree: &Tree,
+        function: &Function,
         helpers: Helpers,
         entered: bool,
     ) -> Self {
+        let tree = &function.tree;
         let locals = tree.locals.iter();
         let unsure = cfg.address_taken().iter().copied().collect();
         let blocks = cfg.iter().map(|(_, block)| block);
         let flow = Flow {
             cfg,
+            gives_pointer: !function.ret.is_void() && !is_number(&function.ret),
             objects: locals
                 .map(|local| local.ty.is_py_object_pointer())
                 .collect(),
@@ -100,6 +106,7 @@ impl<'a> Pending<'a> {
             || state
                 .clean
                 .is_some_and(|world| self.is_asked_for(&world, point))
+            || self.is_owed_at(point)
     }
 
     /// Whether a test has shown that one may be pending right before the step at `point`.
@@ -129,7 +136,10 @@ impl<'a> Pending<'a> {
     /// Whether there may be one that a test has shown, or that the code behind `point` asks for, or of
     /// which nothing tells.
     pub(in crate::strong) fn is_known_at(&self, point: Point) -> bool {
-        self.is_shown_at(point) || self.is_asked_at(point) || self.lost_at(point).is_some()
+        self.is_shown_at(point)
+            || self.is_asked_at(point)
+            || self.lost_at(point).is_some()
+            || self.is_owed_at(point)
     }
 
     /// A call before `point` that may have left an exception of which nothing tells.
@@ -186,7 +196,10 @@ impl<'a> Pending<'a> {
             }
             Carrier::Temp(_) => false,
         });
-        is_tested || later.asks && self.has_left_besides(world, &Value::default())
+        let may_be_left = || {
+            self.has_left_besides(world, &Value::default()) || self.asks_for_unseen(world, point)
+        };
+        is_tested || later.asks && may_be_left()
     }
 
     /// What is known right before the step at `point`; `None` if nothing is.
@@ -203,6 +216,8 @@ impl<'a> Pending<'a> {
 #[derive(Debug)]
 struct Flow<'a> {
     cfg: &'a Cfg,
+    /// Whether the function gives a pointer, and so `NULL` where it fails.
+    gives_pointer: bool,
     /// Which variables are `PyObject *`.
     objects: Vec<bool>,
     helpers: Helpers,
@@ -244,6 +259,7 @@ impl Analysis for Flow<'_> {
 
     fn edge(&self, node: NodeId, edge: usize, state: &mut Worlds) {
         if let Terminator::Branch { condition, .. } = &self.cfg.blocks[node].terminator {
+            self.meet_object(condition, &self.tested[node], edge == 0, state);
             state.follow(condition, &self.tested[node], edge == 0);
         }
         if let Terminator::Switch { value, cases, .. } = &self.cfg.blocks[node].terminator {
@@ -269,6 +285,25 @@ impl Analysis for Flow<'_> {
 }
 
 impl Flow<'_> {
+    /// Takes into account that a variable for an object holds one where a test turns out so.
+    fn meet_object(&self, test: &Condition, held: &[Carrier], holds: bool, state: &mut Worlds) {
+        let is_object = |it: &Carrier| match it {
+            Carrier::Local(local) => self.objects[local.0 as usize],
+            Carrier::Temp(_) => false,
+        };
+        let is_there = match test.comparison {
+            Comparison::Equal => !holds,
+            Comparison::NotEqual => holds,
+            _ => false,
+        };
+        if is_there && test.rhs.is_zero() && held.iter().any(is_object) {
+            for world in state.iter_mut() {
+                let value = world.of(&test.lhs);
+                world.gave_object(&value);
+            }
+        }
+    }
+
     fn step(&self, instr: &Instr, state: &mut Worlds) {
         match &instr.kind {
             InstrKind::Call { dst, callee, args } => {
@@ -344,95 +379,6 @@ impl Flow<'_> {
             _ => {}
         }
     }
-
-    fn call(&self, dst: TempId, callee: &Callee, state: &mut Worlds) {
-        if let Callee::Named(name) = callee {
-            if takes_exception(name) || checks_result(name) {
-                state.clear();
-            }
-            if raises_exception(name) {
-                state.raise(!restores_exception(name));
-            }
-            if self.helpers.get(name).is_some_and(|helper| helper.always) {
-                state.raise(true);
-            }
-        }
-        let signs = self.signs(dst, callee);
-        let is_open = self.may_fail(callee, &signs);
-        let is_lost = self.fails_silently(dst, callee, &signs);
-        let is_asked = signs.asks();
-        let calls = [dst].into();
-        let value = Rc::new(Value { signs, calls });
-        for world in state.iter_mut() {
-            world.call_again(dst);
-            if is_open {
-                world.open.insert(dst);
-            }
-            if is_lost {
-                world.lost.insert(dst);
-            }
-            world.set(Carrier::Temp(dst), value.clone(), None);
-        }
-        if is_asked && let Some(world) = &mut state.shown {
-            world.set(Carrier::Temp(dst), value, Some(Known::NonZero));
-        }
-    }
-
-    /// What a function of the package tells by what it stores: `conv(o, &err);`.
-    fn tell_outs(&self, dst: TempId, callee: &Callee, args: &[Operand], world: &mut World) {
-        let helper = callee.name().and_then(|name| self.helpers.get(name));
-        let outs = helper.into_iter().flat_map(|helper| &helper.outs);
-        for (&at, numbers) in outs {
-            let local = match args.get(at) {
-                Some(Operand::AddressOf(place)) => place.as_local(),
-                _ => None,
-            };
-            match local {
-                Some(local) => world.tell_by(local, dst, Signs::of_numbers(numbers)),
-                None => world.kept.insert(dst),
-            }
-        }
-    }
-
-    /// What the result of a call says.
-    fn signs(&self, dst: TempId, callee: &Callee) -> Signs {
-        match callee {
-            Callee::Named(name) => match self.helpers.get(name) {
-                Some(helper) => helper.signs.clone(),
-                None => raising::signs(name),
-            },
-            Callee::Indirect(_) => {
-                let known = self.helpers.pointed.get(&dst);
-                known.cloned().unwrap_or_else(Signs::of_unknown)
-            }
-        }
-    }
-
-    /// Whether a call may leave an exception, of which its result says `signs`.
-    fn may_fail(&self, callee: &Callee, signs: &Signs) -> bool {
-        match callee {
-            Callee::Named(name) => {
-                let tells = !signs.is_empty() && !signs.asks();
-                !takes_exception(name) && (tells || self.helpers.contains_key(name))
-            }
-            Callee::Indirect(_) => true,
-        }
-    }
-
-    /// Whether a call may leave an exception of which nothing tells; not for missing memory alone.
-    fn fails_silently(&self, dst: TempId, callee: &Callee, signs: &Signs) -> bool {
-        let Callee::Named(name) = callee else {
-            return false;
-        };
-        let is_dropped = self.dropped.contains(&dst) && !takes_exception(name);
-        match self.helpers.get(name) {
-            Some(helper) => helper.silent || is_dropped && signs.is_sure(),
-            None => {
-                let runs_python = capi::effects(name).is_some_and(|effects| effects.runs_python);
-                is_dropped && runs_python && !signs.is_empty() && !signs.asks()
-            }
-        }
-    }
 }
 
 /// Takes into account that the code only asks for an exception where the test at the end of `block`
@@ -451,34 +397,5 @@ fn answered(block: &Block, world: &mut World) {
     } else if !matches!(condition.rhs, Operand::Int(_) | Operand::Null) {
         let value = world.of(&condition.lhs);
         world.fine(&value);
-    }
-}
-
-/// Takes into account that a call comes back: one that looks into `NULL` does not.
-///
-/// ```c
-/// dict = make_dict();
-/// v = PyDict_GetItemString(dict, "path");       /* so there is a dict */
-/// ```
-fn survive(callee: &Callee, args: &[Operand], world: &mut World) {
-    let Callee::Named(name) = callee else {
-        return;
-    };
-    let looked_into = match &**name {
-        "PyDict_SetItem" | "PyDict_SetItemString" => args,
-        "PyModule_GetDict" => &args[..1.min(args.len())],
-        name if name.starts_with("PyDict_")
-            || name.starts_with("PyList_")
-            || capi::dies_of_null(name) =>
-        {
-            &args[..1.min(args.len())]
-        }
-        _ => return,
-    };
-    for arg in looked_into {
-        let value = world.of(arg);
-        if value.signs.is_null_only() {
-            world.fine(&value);
-        }
     }
 }

@@ -20,7 +20,7 @@ use crate::cfg::{Base, Callee, Cfg, InstrKind, Operand, Place, Point, TempId, Te
 use crate::ownership::summary::callees_first;
 use crate::rule::{ErrorNumbers, ErrorReturn, PackageCx};
 use crate::strong::scene::graph;
-use crate::strong::types::is_number;
+use crate::strong::types::{is_number, is_signed};
 
 /// Those of the functions that functions with calls of `names` call, and of their callees.
 pub(in crate::strong) fn error_returns(
@@ -65,6 +65,10 @@ struct Returned {
     hands_on: bool,
     /// Whether there may be one on some path.
     leaves: bool,
+    /// Whether nobody knows what it returns where a test shows one.
+    is_unknown: bool,
+    /// Whether there may be one of a function out of sight, but for those that gave the result.
+    unseen: bool,
     /// What it stores where there is one, by parameter.
     outs: BTreeMap<usize, BTreeSet<i64>>,
 }
@@ -76,6 +80,8 @@ impl Returned {
         self.without.extend(other.without);
         self.hands_on |= other.hands_on;
         self.leaves |= other.leaves;
+        self.is_unknown |= other.is_unknown;
+        self.unseen |= other.unseen;
         for (at, numbers) in other.outs {
             self.outs.entry(at).or_default().extend(numbers);
         }
@@ -90,14 +96,20 @@ impl Returned {
         };
         if let Some(world) = &worlds.shown {
             self.with_exception.insert(number(world));
+            self.is_unknown |= number(world).is_none();
         }
         let Some(world) = &worlds.clean else {
             return;
         };
         let said = value.map(|value| world.of(value)).unwrap_or_default();
+        let mut unseen = world.unseen.iter();
+        self.unseen |=
+            unseen.any(|call| !(pending.flow.gives_pointer && said.calls.contains(&call)));
         if world.is_open(&said) {
             self.hands_on |= said.signs.is_negative();
-            let exact = said.signs.exact();
+            // What those out of sight mean by 0 or another number is a guess.
+            let is_guess = said.calls.iter().any(|&call| world.unseen.contains(call));
+            let exact = said.signs.exact().filter(|_| !is_guess);
             self.with_exception.extend(match exact {
                 Some(numbers) => numbers.iter().copied().map(Some).collect(),
                 None => vec![None],
@@ -116,6 +128,7 @@ impl Returned {
             silent: self.is_silent(ret),
             always: self.is_always(ret),
             leaves: self.leaves,
+            unsure: self.is_unsure(ret),
             outs: self.outs.clone(),
             raised: raised.chain(handed_on).collect(),
             numbers: self.numbers().filter(|_| !ret.is_void() && is_number(ret)),
@@ -137,6 +150,20 @@ impl Returned {
         !self.with_lost.iter().all(is_told)
     }
 
+    /// Whether there may be an exception of which the result does not tell for sure. What tells of
+    /// some tells of all that the function has met.
+    fn is_unsure(&self, ret: &Type) -> bool {
+        let is_handed_on = || {
+            let mut told = self.with_exception.iter();
+            self.hands_on
+                && !self.is_unknown
+                && is_signed(ret)
+                && told.all(|it| it.is_none_or(|it| it < 0))
+        };
+        let is_told = || ret.is_py_object_pointer() || self.numbers().is_some() || is_handed_on();
+        (self.unseen || self.leaves) && !is_told()
+    }
+
     /// Whether there is an exception on all paths.
     fn is_always(&self, ret: &Type) -> bool {
         let only_null = || self.without.iter().all(|number| *number == Some(0));
@@ -146,8 +173,9 @@ impl Returned {
 
     /// `None` if nothing shows an exception, or what comes with one is not known, or 0 and another
     /// number come with one: then it is not the result that tells.
-    fn numbers(self) -> Option<ErrorNumbers> {
-        let numbers: BTreeSet<i64> = self.with_exception.into_iter().collect::<Option<_>>()?;
+    fn numbers(&self) -> Option<ErrorNumbers> {
+        let numbers = self.with_exception.iter().copied();
+        let numbers: BTreeSet<i64> = numbers.collect::<Option<_>>()?;
         if numbers.contains(&0) && numbers.len() > 1 {
             return None;
         }
@@ -173,7 +201,7 @@ fn of_function(
         return None;
     }
     let helpers = helpers(cx, &function.tree, known);
-    let pending = Pending::new(cfg, &function.tree, helpers, false);
+    let pending = Pending::new(cfg, function, helpers, false);
     let mut returned = Returned::default();
     for (id, block) in cfg.iter() {
         if let Terminator::Return(value, _) = &block.terminator {

@@ -9,6 +9,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashMap;
+
 use super::addresses::{Address, is_test, leaves};
 use crate::ast::{Declaration, ExprId, ExprKind, Function, Name, Parents, StmtKind, Tree, UnaryOp};
 use crate::program::{Body, ItemId};
@@ -38,12 +40,21 @@ pub(super) struct PointerCall<'a> {
 }
 
 /// What a call by a pointer goes by.
-#[derive(Debug)]
-enum Callee<'a> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Callee<'a> {
     /// The field or variable that has the pointer, and how many arguments it gets.
     Pointer(Option<&'a str>, usize),
     /// The address itself, which the called function gets: `qsort(v, n, sizeof *v, compare)`.
     Argument(&'a str),
+}
+
+/// The calls that go by the same.
+#[derive(Debug, Default)]
+struct Group<'a> {
+    /// The functions with such calls.
+    callers: Vec<&'a Function>,
+    /// The functions that they may mean.
+    meant: Vec<&'a str>,
 }
 
 /// The functions of a package whose addresses are taken, and the calls by pointers.
@@ -52,6 +63,9 @@ pub(super) struct Pointers<'a> {
     pub(super) cx: &'a PackageCx<'a>,
     given: BTreeMap<&'a str, BTreeSet<Way<'a>>>,
     calls: Vec<PointerCall<'a>>,
+    groups: BTreeMap<Callee<'a>, Group<'a>>,
+    /// What calls go by that may mean a function.
+    callees: FxHashMap<&'a str, Vec<Callee<'a>>>,
     /// Fields and variables whose pointers go elsewhere from there: `f = node->drop;`.
     passed_on: BTreeSet<&'a str>,
 }
@@ -62,6 +76,8 @@ impl<'a> Pointers<'a> {
             cx,
             given: BTreeMap::new(),
             calls: Vec::new(),
+            groups: BTreeMap::new(),
+            callees: FxHashMap::default(),
             passed_on: BTreeSet::new(),
         };
         let items = (0u32..).map(ItemId).take(cx.program.items.len());
@@ -72,7 +88,29 @@ impl<'a> Pointers<'a> {
                 None => {}
             }
         }
+        found.group_calls();
         found
+    }
+
+    fn group_calls(&mut self) {
+        let mut groups: BTreeMap<Callee<'a>, Group<'a>> = BTreeMap::new();
+        for call in &self.calls {
+            let callers = &mut groups.entry(call.callee).or_default().callers;
+            if callers
+                .last()
+                .is_none_or(|&last| !std::ptr::eq(last, call.function))
+            {
+                callers.push(call.function);
+            }
+        }
+        for (&callee, group) in &mut groups {
+            let names = self.given.keys().copied();
+            group.meant = names.filter(|name| self.means(callee, name)).collect();
+            for &name in &group.meant {
+                self.callees.entry(name).or_default().push(callee);
+            }
+        }
+        self.groups = groups;
     }
 
     /// Adds the functions that the initialisers of variables of file scope name.
@@ -111,14 +149,14 @@ impl<'a> Pointers<'a> {
         self.given.contains_key(name)
     }
 
-    /// The functions with a call by a pointer that may mean the function `name`.
-    pub(super) fn callers(&self, name: &str) -> impl Iterator<Item = &'a Function> {
-        self.calls_of(name).map(|call| call.function)
+    /// What calls by a pointer go by that may mean the function `name`.
+    pub(super) fn callees_of(&self, name: &str) -> &[Callee<'a>] {
+        self.callees.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// The calls by a pointer that may mean it.
-    fn calls_of(&self, name: &str) -> impl Iterator<Item = &PointerCall<'a>> {
-        self.calls.iter().filter(move |call| self.means(call, name))
+    /// The functions with a call by a pointer that goes by this.
+    pub(super) fn callers(&self, callee: Callee<'a>) -> &[&'a Function] {
+        self.groups.get(&callee).map_or(&[], |it| &it.callers)
     }
 
     /// The calls by a pointer of the function that has this body.
@@ -128,13 +166,12 @@ impl<'a> Pointers<'a> {
     }
 
     /// The functions that the call may mean.
-    pub(super) fn meant(&self, call: &PointerCall<'a>) -> impl Iterator<Item = &'a str> {
-        let names = self.given.keys().copied();
-        names.filter(move |name| self.means(call, name))
+    pub(super) fn meant(&self, call: &PointerCall<'a>) -> &[&'a str] {
+        self.groups.get(&call.callee).map_or(&[], |it| &it.meant)
     }
 
-    fn means(&self, call: &PointerCall<'_>, name: &str) -> bool {
-        let (place, args) = match call.callee {
+    fn means(&self, callee: Callee<'_>, name: &str) -> bool {
+        let (place, args) = match callee {
             Callee::Argument(given) => return given == name,
             Callee::Pointer(place, args) => (place, args),
         };
@@ -168,10 +205,8 @@ impl<'a> Pointers<'a> {
             return false;
         };
         let calls = |way| {
-            let mut calls = self.calls_of(name);
-            calls.any(
-                |call| matches!(call.callee, Callee::Pointer(place, _) if self.leads(way, place)),
-            )
+            let mut callees = self.callees_of(name).iter();
+            callees.any(|it| matches!(it, Callee::Pointer(place, _) if self.leads(way, *place)))
         };
         let mut ways = ways.iter();
         ways.any(|&way| match way {

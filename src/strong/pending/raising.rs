@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::ast::{Expr, ExprId, ExprKind, Function, Tree, Type, TypeKind};
-use crate::capi::{self, OldErrors, Returns};
+use crate::ast::{Expr, ExprKind, Function, Tree, Type, TypeKind};
+use crate::capi::{self, Acts, CallsBack, OldErrors, Returns};
 use crate::cfg::{Comparison, Condition, Operand, TempId};
 use crate::rule::{ErrorNumbers, ErrorReturn, ItemId, PackageCx};
 use crate::strong::types::is_number;
@@ -313,6 +313,8 @@ pub(in crate::strong) struct Helpers {
     pub pointed: FxHashMap<TempId, Signs>,
     /// Results of those that lead to functions of the package none of which leaves an exception.
     pub quiet: FxHashSet<TempId>,
+    /// Functions out of sight, and those of the package that raise nothing but by calling one.
+    pub unseen: FxHashSet<Box<str>>,
 }
 
 impl Helpers {
@@ -336,6 +338,8 @@ pub(in crate::strong) struct Helper {
     pub always: bool,
     /// Whether it may come back with one at all.
     pub leaves: bool,
+    /// Whether it may do so in a way that nobody knows.
+    pub unsure: bool,
     /// The numbers that it stores then, by the argument that says where.
     pub outs: BTreeMap<usize, BTreeSet<i64>>,
 }
@@ -347,47 +351,44 @@ pub(in crate::strong) fn helpers(
     known: &BTreeMap<Box<str>, ErrorReturn>,
 ) -> Helpers {
     let mut helpers = Helpers::default();
-    for (call, name) in tree.calls() {
+    let mut seen = FxHashMap::default();
+    for (_, name) in tree.calls() {
         if helpers.contains_key(name) {
             continue;
         }
-        let unread = || declared_only(cx, tree, call, name);
-        if let Some(helper) = helper(cx, name, known).or_else(unread) {
+        if let Some(helper) = helper(cx, name, known) {
             helpers.named.insert(name.into(), helper);
+        } else if is_unseen(cx, name, &mut seen) {
+            helpers.unseen.insert(name.into());
         }
     }
     helpers
 }
 
-/// What a function says that works on objects and is defined out of sight: a test for a negative
-/// number, or for no pointer, takes that for an error. Without a test nothing says that it raises.
-///
-/// ```c
-/// extern int lib_step(PyObject *state);
-/// extern const char *lib_name(PyObject *state);
-/// if (lib_step(state) < 0 || (name = lib_name(state)) == NULL)
-///     goto error;                          /* with an exception */
-/// ```
-fn declared_only(cx: &PackageCx<'_>, tree: &Tree, call: ExprId, name: &str) -> Option<Helper> {
-    let types = cx.types();
-    let is_object = |&arg: &ExprId| {
-        let ty = types.of(tree, arg);
-        ty.is_some_and(|ty| types.is_object_pointer(ty))
+/// Whether nobody knows what the function `name` does about exceptions: it is out of sight, or calls
+/// what is, or what may raise. `seen` are functions of the package that were looked at.
+fn is_unseen<'a>(cx: &PackageCx<'a>, name: &str, seen: &mut FxHashMap<&'a str, bool>) -> bool {
+    let own: Vec<&'a Function> = cx.definitions(name).map(|(_, own)| own).collect();
+    let Some(first) = own.first() else {
+        return capi::effects(name).is_none() && capi::acts(name) == Some(Acts::UNKNOWN)
+            || capi::calls_back(name) == Some(CallsBack::Within);
     };
-    let (_, args) = tree.call(call)?;
-    let is_unread = capi::effects(name).is_none() && cx.definitions(name).next().is_none();
-    let ways = match types.of(tree, call)? {
-        ty if is_number(ty) => NEGATIVE,
-        ty if types.pointee(ty).is_some() => ZERO,
-        _ => return None,
-    };
-    (is_unread && args.iter().any(is_object)).then(|| Helper {
-        signs: ways.into(),
-        silent: false,
-        always: false,
-        leaves: false,
-        outs: BTreeMap::new(),
-    })
+    if let Some(&known) = seen.get(first.name.as_str()) {
+        return known;
+    }
+    seen.insert(&first.name, false);
+    let is_one = own.iter().any(|function| {
+        let tree = &function.tree;
+        let callees = tree.exprs.iter().filter_map(|expr| match expr.kind {
+            ExprKind::Call { callee, .. } => Some(tree.callee_name(callee)),
+            _ => None,
+        });
+        let callees: BTreeSet<Option<&str>> = callees.collect();
+        let mut callees = callees.into_iter();
+        may_raise(function) || callees.any(|it| it.is_none_or(|it| is_unseen(cx, it, seen)))
+    });
+    seen.insert(&first.name, is_one);
+    is_one
 }
 
 /// What the function `name` of the package says of exceptions; `None` if it raises none.
@@ -406,6 +407,7 @@ pub(super) fn helper(
         silent: known.is_some_and(|known| known.silent),
         always: known.is_some_and(|known| known.always),
         leaves: known.is_none_or(|known| known.leaves),
+        unsure: known.is_none_or(|known| known.unsure),
         outs: known.map(|known| known.outs.clone()).unwrap_or_default(),
     })
 }

@@ -30,6 +30,7 @@ fn is_never_asked(scene: &Scene<'_>, call: ExprId) -> bool {
     let later = Later::new(pending, point);
     !pending.is_shown_at(point)
         && pending.lost_at(point).is_none()
+        && !pending.is_owed_at(point)
         && !later.asks
         && !later.calls(|name| takes_exception(name) || scene.cx.definitions(name).next().is_some())
         && later.returns_object()
@@ -41,7 +42,7 @@ pub(in crate::strong) fn drops_exception(scene: &Scene<'_>, call: ExprId) -> boo
     let Some(point) = scene.cfg.call(call) else {
         return true;
     };
-    let is_known = || scene.pending().is_shown_at(point);
+    let is_known = || scene.pending().is_shown_at(point) || scene.pending().is_owed_at(point);
     let is_left = || {
         is_left(
             scene,

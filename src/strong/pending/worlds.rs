@@ -32,6 +32,8 @@ pub(in crate::strong) struct World {
     pub open: Calls,
     /// Calls that may have failed without that anything tells of it.
     pub lost: Calls,
+    /// Calls that may have failed in a way that nobody knows: of functions out of sight.
+    pub unseen: Calls,
     /// Calls whose results are where nothing follows them: in a field, in an element.
     pub kept: Calls,
     pub(super) values: BTreeMap<Carrier, Rc<Value>>,
@@ -307,6 +309,7 @@ impl World {
     fn settle(&mut self) {
         self.open.clear();
         self.lost.clear();
+        self.unseen.clear();
         self.kept.clear();
     }
 

@@ -220,12 +220,12 @@ impl View<'_> {
     pub(super) fn made_of(&self, mut found: Vec<LocalId>, call: Option<ExprId>) -> Vec<LocalId> {
         let tree = self.tree;
         loop {
+            let is_found = |it: &ExprId| tree.as_local(*it).is_some_and(|it| found.contains(&it));
+            let sources = tree.expr_ids().filter(is_found).chain(call);
+            let sources: Vec<TokenRange> = sources.map(|it| tree.expr(it).range).collect();
             let is_made = |value: ExprId| {
                 let range = tree.expr(value).range;
-                call.is_some_and(|call| range.contains(tree.expr(call).range))
-                    || tree
-                        .exprs_in(range)
-                        .any(|(part, _)| tree.as_local(part).is_some_and(|it| found.contains(&it)))
+                sources.iter().any(|source| range.contains(*source))
             };
             let stores = tree.stores();
             let more = stores.filter(|&(local, value)| !found.contains(&local) && is_made(value));

@@ -20,6 +20,7 @@ mod state;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use fixedbitset::FixedBitSet;
 use rustc_hash::FxHashSet;
 
 pub(super) use effect::Helpers;
@@ -35,7 +36,7 @@ use crate::capi::lock_call;
 use crate::state::lock_act_by_name;
 
 /// Locks that are held.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Guards {
     /// Whether there is any that nobody else may have.
     pub(super) is_any: bool,
@@ -73,7 +74,7 @@ impl Guards {
 }
 
 /// What a lock guards.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Cell {
     /// A field of a type.
     Field(String, Box<str>),
@@ -86,7 +87,7 @@ pub(super) enum Cell {
 }
 
 /// A lock, as seen from what it guards.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Relation {
     /// One and the same for all.
     Fixed(Path),
@@ -95,7 +96,7 @@ enum Relation {
 }
 
 /// A use of what threads share.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Use {
     cell: Cell,
     is_write: bool,
@@ -115,11 +116,17 @@ impl Body<'_, '_, '_> {
 
     /// Whether a lock is held that nobody else may have.
     pub(super) fn is_locked(&self, at: ExprId) -> bool {
-        self.guards(at).is_any
+        match self.known.locked.around(self.tree(), at) {
+            Some(own) => self.held.clone().with(own).is_any,
+            None => self.held.is_any,
+        }
     }
 
     /// The locks of `guards` as a callee finds them by its parameters.
     pub(super) fn handed_on(&self, guards: &Guards, params: &[LocalId], args: &[ExprId]) -> Guards {
+        if guards.paths.is_empty() && guards.shared.is_empty() {
+            return guards.clone();
+        }
         let given: Vec<(LocalId, Path)> = params
             .iter()
             .zip(args)
@@ -346,34 +353,53 @@ fn relation(place: Option<&Path>, guard: &Path) -> Option<Relation> {
     }
 }
 
-/// What is written with a lock held, once each, and the uses of it without that lock.
-///
-/// No use may come twice.
-pub(super) fn guarded<'u>(uses: impl Iterator<Item = &'u Use>) -> BTreeSet<Rc<Left>> {
-    let mut cells: BTreeMap<&Cell, Vec<&Use>> = BTreeMap::new();
-    for it in uses {
-        cells.entry(&it.cell).or_default().push(it);
-    }
+/// A use, with the files from which it is reached.
+type Reached<'u> = (&'u Use, FixedBitSet);
+
+/// What is written with a lock held, once each, and the uses of it without that lock, with the files
+/// from which both are reached.
+pub(super) fn guarded(uses: Vec<Reached<'_>>) -> Vec<(Rc<Left>, FixedBitSet)> {
+    let mut cells: BTreeMap<&Cell, Vec<&Reached<'_>>> = BTreeMap::new();
     // `now = self->stat;` reads all of its fields.
-    let wholes: Vec<(String, Vec<&Use>)> = cells
-        .iter()
-        .filter_map(|(cell, uses)| match cell {
-            Cell::Whole(owner) => Some((owner.clone(), uses.clone())),
-            _ => None,
-        })
-        .collect();
-    for (cell, uses) in &mut cells {
-        if let Cell::Field(owner, _) = cell {
-            let whole = wholes.iter().filter(|(whole, _)| whole == owner);
-            uses.extend(whole.flat_map(|(_, uses)| uses));
+    let mut wholes: BTreeMap<&str, Vec<&Reached<'_>>> = BTreeMap::new();
+    for it in &uses {
+        cells.entry(&it.0.cell).or_default().push(it);
+        if let Cell::Whole(owner) = &it.0.cell {
+            wholes.entry(owner).or_default().push(it);
         }
     }
-    // What is written without a lock is left already.
-    let written = cells
-        .into_values()
-        .filter(|uses| uses.iter().any(|it| it.is_write));
-    let each = written.flat_map(|uses| with_lock(&uses).into_iter().chain(without_lock(&uses)));
-    each.collect()
+    let mut found = Vec::new();
+    for (cell, mut uses) in cells {
+        if let Cell::Field(owner, _) = cell {
+            uses.extend(wholes.get(owner.as_str()).into_iter().flatten());
+        }
+        for (numbers, files) in by_files(&uses) {
+            let uses: Vec<&Use> = numbers.ones().map(|at| uses[at].0).collect();
+            // What is written without a lock is left already.
+            if uses.iter().any(|it| it.is_write) {
+                let left = with_lock(&uses).into_iter().chain(without_lock(&uses));
+                found.extend(left.map(|left| (left, files.clone())));
+            }
+        }
+    }
+    found
+}
+
+/// The numbers of the uses that are reached from the same files, with these.
+fn by_files(uses: &[&Reached<'_>]) -> BTreeMap<FixedBitSet, FixedBitSet> {
+    let mut of_file: BTreeMap<usize, FixedBitSet> = BTreeMap::new();
+    for (at, (_, files)) in uses.iter().enumerate() {
+        for file in files.ones() {
+            let numbers = of_file.entry(file).or_default();
+            numbers.grow_and_insert(at);
+        }
+    }
+    let mut found: BTreeMap<FixedBitSet, FixedBitSet> = BTreeMap::new();
+    for (file, numbers) in of_file {
+        let files = found.entry(numbers).or_default();
+        files.grow_and_insert(file);
+    }
+    found
 }
 
 /// The first of the writes for which a lock accounts.

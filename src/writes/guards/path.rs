@@ -10,7 +10,7 @@ use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Storage, Tree, TypeK
 const MAX_ALIASES: u32 = 8;
 
 /// Where a path begins.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::writes) enum Root {
     /// A local that holds one value.
     Local(LocalId),
@@ -21,7 +21,7 @@ pub(in crate::writes) enum Root {
 }
 
 /// One step of a path.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::writes) enum Step {
     Deref,
     Field(Box<str>),
@@ -30,7 +30,7 @@ pub(in crate::writes) enum Step {
 }
 
 /// `self->state.lock`: `self`, then to what it points to, its `state`, and the `lock` of that.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::writes) struct Path {
     pub(in crate::writes) root: Root,
     pub(in crate::writes) steps: Vec<Step>,

@@ -207,23 +207,146 @@ static int helper(PyObject *dict, PyObject *key)
     assert!(behind_helper(helper, "helper(dict, key);"));
 }
 
+const UNSEEN: &str = "
+typedef struct { int ok; void *data; } Reply;
+extern int lib_step(void *state), lib_errno;
+extern Reply lib_ask(void *state);
+extern double lib_weight(void *state);
+extern const char *lib_error(void *state);
+extern void lib_run(void *state), lib_read(void *state, void **data);
+extern int (*lib_table[2])(PyObject *);
+#define TRY(call) do { if ((call) != 0) goto fail; } while (0)
+static int is_true(PyObject *o) { return PyObject_IsTrue(o) < 0; }
+static const struct { const char *name; int (*run)(PyObject *); } ops[] = {{\"true\", is_true}};
+static const char *why(PyObject *o) { return PyObject_IsTrue(o) < 0 ? \"no truth\" : NULL; }
+static int indirectly(void *o) { return is_true(o); }";
+
+/// Whether the exception is kept that a call of before may have left, where the function fails by
+/// `test` and goes on with `behind`.
+fn kept_after(test: &str, behind: &str) -> bool {
+    let text = format!(
+        "{UNSEEN}
+PyObject *f(PyObject *dict, PyObject *key)
+{{
+    PyObject *value;
+    void *data = NULL;
+    int i, rc = 0;
+    {test}
+    Py_RETURN_NONE;
+fail:
+    value = PyDict_GetItem(dict, key);
+    if (value != NULL && PyLong_Check(value)) {{
+        use(value);
+    }}
+    {behind}
+}}
+"
+    );
+    keeps_exception(&testing::run(&[&BORROWED_DICT_ITEM], &text))
+}
+
 #[test]
-fn a_negative_number_of_a_function_out_of_sight_tells_of_one() {
-    let kept = |declared: &str, test: &str| {
-        behind_helper(
-            declared,
-            &format!("if ({test}) value = PyDict_GetItem(dict, key);"),
-        )
+fn a_failure_that_raises_nothing_has_met_an_exception() {
+    for test in [
+        "if (lib_step(key) < 0) goto fail;",
+        "if (lib_step(key)) goto fail;",
+        "if (lib_step(\"name\") & 4) goto fail;",
+        "if (!lib_ask(key).ok) goto fail;",
+        "if (lib_weight(key) != 1.5) goto fail;",
+        "if (lib_error(key) != NULL) goto fail;",
+        "lib_run(key); if (lib_errno) goto fail;",
+        "lib_read(key, &data); if (data == NULL) goto fail;",
+        "if (lib_table[1](key)) goto fail;",
+        "if (Py_TYPE(key)->tp_as_number->nb_bool(key)) goto fail;",
+        "switch (lib_step(key)) { case 0: break; case 1: Py_RETURN_TRUE; default: goto fail; }",
+        "for (i = 0; !rc && i < 3; i++) rc = lib_step(key); if (rc) goto fail;",
+        "TRY(lib_step(key));",
+        // Functions of the package, by a table or in a way of their own.
+        "if (ops[0].run(key)) goto fail;",
+        "if (why(key) != NULL) goto fail;",
+        "if (indirectly(key)) goto fail;",
+        "qsort(data, 3, sizeof(void *), (int (*)(const void *, const void *))is_true); goto fail;",
+    ] {
+        assert!(kept_after(test, "return NULL;"), "{test}");
+    }
+}
+
+#[test]
+fn what_a_failure_has_met_shows_in_what_follows() {
+    let test = "if (lib_step(key)) goto fail;";
+    for behind in [
+        "free(data); return NULL;",
+        "lib_run(key); return NULL;",
+        "i = PySet_Discard(dict, key); return NULL;",
+        "PyErr_Clear(); Py_RETURN_FALSE;",
+        "if (PyErr_Occurred()) return NULL; Py_RETURN_FALSE;",
+        "rc = lib_step(dict); if (PyErr_Occurred()) return NULL; return PyLong_FromLong(rc);",
+        "if (rc == 0) return NULL; Py_RETURN_FALSE;",
+    ] {
+        assert!(kept_after(test, behind), "{behind}");
+    }
+    for behind in [
+        // It goes on as if nothing had happened, or raises something itself.
+        "Py_RETURN_FALSE;",
+        "return PyErr_NoMemory();",
+        "PyErr_SetString(PyExc_ValueError, \"failed\"); return NULL;",
+        "value = PyObject_Str(key); if (value == NULL) return NULL; return value;",
+        "if (PyObject_IsTrue(key) < 0) return NULL; Py_RETURN_FALSE;",
+        "if (PyObject_IsTrue(key) < 0 && PyErr_Occurred()) return NULL; Py_RETURN_FALSE;",
+        "if (lib_step(dict)) return NULL; Py_RETURN_FALSE;",
+        "if (value == NULL) return NULL; Py_RETURN_FALSE;",
+        "value = PyDict_GetItem(key, dict); if (value == NULL) return NULL; Py_RETURN_FALSE;",
+        // That never is so.
+        "if (rc != 0) return NULL; Py_RETURN_FALSE;",
+    ] {
+        assert!(!kept_after(test, behind), "{behind}");
+    }
+    // Nobody but the C API was called before.
+    assert!(!kept_after(
+        "if (PyList_Check(key)) goto fail;",
+        "return NULL;"
+    ));
+    assert!(!kept_after(
+        "if (strlen(UNIT) > 3) goto fail;",
+        "return NULL;"
+    ));
+}
+
+#[test]
+fn a_number_of_before_may_be_the_failure() {
+    let kept = |set: &str, returned: &str| {
+        let text = format!(
+            "{UNSEEN}
+int f(PyObject *dict, PyObject *key)
+{{
+    PyObject *value;
+    int rc = 0;
+    {set}
+    value = PyDict_GetItem(dict, key);
+    if (value != NULL) {{
+        use(value);
+    }}
+    return {returned};
+}}
+"
+        );
+        keeps_exception(&testing::run(&[&BORROWED_DICT_ITEM], &text))
     };
-    let step = "extern int lib_step(PyObject *state);";
-    assert!(kept(step, "lib_step(dict) < 0"));
-    assert!(kept(step, "lib_step(dict) == -1"));
-    assert!(!kept(step, "lib_step(dict)"));
-    let name = "extern const char *lib_name(PyObject *state);";
-    assert!(kept(name, "!lib_name(dict)"));
-    assert!(kept("", "_PyBytes_Resize(&value, 3)"));
-    assert!(!kept(
-        "extern int lib_step(const char *text);",
-        "lib_step(\"a\") < 0"
+    assert!(kept("rc = lib_step(key);", "rc"));
+    assert!(kept("rc = lib_step(key) == 3;", "rc"));
+    assert!(!kept("lib_step(key);", "rc"));
+    assert!(!kept("rc = lib_step(key);", "0"));
+    assert!(!kept("rc = (int)strlen(UNIT);", "rc"));
+    assert!(kept(
+        "rc = lib_step(key); if (rc == 2) { PyErr_SetString(PyExc_ValueError, \"2\"); return 7; }",
+        "7"
+    ));
+}
+
+#[test]
+fn a_number_or_a_pointer_of_the_c_api_tells_of_one() {
+    assert!(behind_helper(
+        "",
+        "if (_PyBytes_Resize(&value, 3)) value = PyDict_GetItem(dict, key);"
     ));
 }

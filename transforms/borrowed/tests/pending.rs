@@ -78,7 +78,7 @@ fn other_tests_leave_none() {
     assert!(!behind("if (PyDict_Contains(dict, list) > 0)"));
     assert!(!behind("other = PyObject_Str(key); if (other)"));
     assert!(!behind("other = PyIter_Next(list); if (other)"));
-    assert!(!behind("rc = helper(key); if (rc == 0)"));
+    assert!(!behind("rc = PySet_Contains(list, key); if (rc == 0)"));
     assert!(!behind("if (PyErr_Occurred()) return -1; if (i)"));
     assert!(!behind("if (PyErr_Occurred()) PyErr_Clear(); if (i)"));
 }
@@ -741,7 +741,7 @@ fn a_flag_tells_of_errors_in_a_loop() {
         "while (i-- > 0) {
             PyObject *a = PySequence_GetItem(list, i);
             rc = a != 0;
-            rc = rc && !helper(a);
+            rc = rc && PySet_Contains(list, a) == 0;
             Py_XDECREF(a);
             if (!rc)
                 return -1;
@@ -755,7 +755,7 @@ fn a_flag_tells_of_errors_in_a_loop() {
             if (rc) {
                 PyObject *v = PyDict_GetItem(dict, a);
                 if (v != NULL)
-                    use(v);
+                    i -= PyLong_Check(v);
             }
             Py_XDECREF(a);
             Py_XDECREF(b);
@@ -804,7 +804,7 @@ PyObject *f(PyObject *dict, PyObject *key)
 
 #[test]
 fn functions_of_the_package_tell_of_errors_in_their_own_way() {
-    let one = "long n = PyObject_IsTrue(o); if (n < 0) return 1; touch(o); return 0;";
+    let one = "long n = PyObject_IsTrue(o); if (n < 0) return 1; i++; return 0;";
     assert!(behind_helper(one, "rc"));
     assert!(behind_helper(one, "rc == 1"));
     assert!(!behind_helper(one, "!rc"));
@@ -813,7 +813,7 @@ fn functions_of_the_package_tell_of_errors_in_their_own_way() {
     assert!(behind_helper(zero, "!rc"));
     assert!(!behind_helper(zero, "rc"));
     let minus_two = "PyObject *s = PyObject_Str(o); int n = -1, rc = -2;
-        if (!s) goto done; n = count(s); rc = n; done: Py_XDECREF(s); return rc;";
+        if (!s) goto done; n = (int)Py_REFCNT(s); rc = n; done: Py_XDECREF(s); return rc;";
     assert!(behind_helper(minus_two, "rc == -2"));
     assert!(behind_helper(minus_two, "rc < 0"));
     assert!(!behind_helper(minus_two, "rc != -2"));

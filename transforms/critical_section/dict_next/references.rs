@@ -1,9 +1,9 @@
 //! Strong references to key and value while the body of the loop runs.
 
 use crate::ast::{Init, StmtId, StmtKind, Storage, TokenRange};
-use crate::calls::counts_asked;
 use crate::edit::{Layout, Need};
 use crate::source::{ByteSpan, FileId};
+use crate::strong;
 
 use super::exits::Exits;
 use super::rewrite::Names;
@@ -221,8 +221,8 @@ pub(super) fn is_behind_directive(scope: &Scope<'_>, from: StmtId, stmt: StmtId)
 pub(super) fn looks_at_counts(scope: &Scope<'_>, range: TokenRange) -> bool {
     let tree = scope.tree();
     let summaries = scope.cx.summaries();
-    let mut exprs = tree.exprs_in(range);
-    exprs.any(|(expr, _)| !counts_asked(tree, expr, summaries).is_empty())
+    let exprs = tree.exprs_in(range).map(|(expr, _)| expr);
+    strong::looks_at_counts(tree, exprs, summaries)
 }
 
 /// Whether flow comes out behind `stmt`.
