@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// Shared state, and what writes it.
 const STATE: &str = "\
@@ -35,22 +35,32 @@ PyMODINIT_FUNC PyInit_{name}(void) {{ return PyModuleDef_Init(&def); }}
     )
 }
 
-/// The files that the program declares safe, of a package with these files.
-fn declared(files: &[(&str, &str)]) -> String {
+/// What the program does with a package of these files.
+fn ungil(files: &[(&str, &str)], command: &str) -> Output {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in files {
         let path = folder.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ungil"));
-    command.args(["diff", "--min-python", "3.13"]);
-    let output = command.current_dir(folder.path()).output().unwrap();
+    let mut ungil = Command::new(env!("CARGO_BIN_EXE_ungil"));
+    ungil.args([command, "--min-python", "3.13"]);
+    let output = ungil.current_dir(folder.path()).output().unwrap();
     assert!(
         output.status.code().is_some_and(|code| code < 2),
         "{output:?}"
     );
-    let patch = String::from_utf8(output.stdout).unwrap();
+    output
+}
+
+/// What the program says of the modules of a package with these files.
+fn said(files: &[(&str, &str)]) -> String {
+    String::from_utf8(ungil(files, "check").stderr).unwrap()
+}
+
+/// The files that the program declares safe, of a package with these files.
+fn declared(files: &[(&str, &str)]) -> String {
+    let patch = String::from_utf8(ungil(files, "diff").stdout).unwrap();
     let mut safe = String::new();
     for part in patch.split("\n+++ b/").skip(1) {
         if part.contains("Py_mod_gil, Py_MOD_GIL_NOT_USED") {
@@ -216,6 +226,11 @@ fn a_program_beside_the_modules_is_linked_with_none() {
     let before = "static int get(struct s *it) { return it->rounded; }\n#define rounded 3";
     let value = "rounded";
     assert!(is_declared(before, value, &[("setup.py", SETUP), program]));
+    // Nothing else defines what the module declares.
+    let before = "int rounded(int);";
+    assert!(!is_declared(before, "rounded(1)", &[program]));
+    let other = ("other.c", "int rounded(int i) { return i; }\n");
+    assert!(is_declared(before, "rounded(1)", &[program, other]));
 }
 
 /// A helper of one name in each file: what that of `a` says is not said of `b`.
@@ -250,4 +265,155 @@ PyMODINIT_FUNC PyInit_{name}(void) {{ return make(); }}
         .filter(|line| line.starts_with("+++ "))
         .collect();
     assert_eq!(changed, ["+++ b/b.c"], "{patch}");
+}
+
+#[test]
+fn a_header_from_outside_names_headers_from_outside() {
+    // Beside it stands another file with a static function of the name that the module names.
+    let rect = "static int n;\nstatic int rect(int i) { return n += i; }\n\
+        int other(int i) { return rect(i); }\n";
+    let b = module("b", "int other(int);", "other(1)");
+    let files = |header: &'static str| [("draw.c", rect), ("state.h", header)];
+    let own = |include: &str| format!("#include \"state.h\"\n#include {include}\nint rect(int);");
+    let is_safe = |include: &str, header: &'static str, more: (&'static str, &'static str)| {
+        let files = files(header);
+        let all: Vec<_> = files.iter().copied().chain([more, ("b.c", &*b)]).collect();
+        is_declared(&own(include), "rect(1)", &all)
+    };
+    let none = ("note.txt", "");
+    assert!(is_safe("LIBRARY_H", "", none));
+    // What the package says of it, or a build, may lead to `draw.c`.
+    assert!(!is_safe("OWN_H", "#define OWN_H \"draw.c\"\n", none));
+    let setup = ("setup.py", "flags = ['-DOWN_H=\"draw.c\"']\n");
+    assert!(!is_safe("OWN_H", "", setup));
+}
+
+#[test]
+fn what_only_programs_use_is_of_no_module() {
+    // The build gives the module another name, so that any file may be part of it.
+    let setup = (
+        "setup.py",
+        "from setuptools import Extension\nExtension('c', ['a.c'])\n",
+    );
+    let tool = (
+        "tool.c",
+        "static int n;\nint step(int i) { n += i; return n; }\n",
+    );
+    let program = "static int n;\nint step(int);\nint main(void) { n++; return step(1); }\n";
+    let program = ("test.c", program);
+    let with = |more: (&'static str, &'static str)| {
+        let a = module("a", "static int step(int i) { return i; }", "step(1)");
+        let files = [("a.c", &*a), setup, tool, more];
+        declared(&files).contains("a.c")
+    };
+    assert!(with(program));
+    // Nobody is seen to use it, or it is no program in each build.
+    assert!(!with(("note.txt", "")));
+    let test = "#ifdef TEST\nint step(int);\nint main(void) { return step(1); }\n#endif\n";
+    assert!(!with(("test.c", test)));
+    // The program is linked with the module.
+    let embeds = "#include <Python.h>\nPyObject *PyInit_a(void);\nint step(int);\nint main(void)\n\
+        { PyImport_AppendInittab(\"a\", PyInit_a); return step(1); }\n";
+    assert!(!with(("test.c", embeds)));
+}
+
+#[test]
+fn a_program_that_includes_a_source_is_another() {
+    let program = (
+        "test.c",
+        "#include \"a.c\"\nstatic int n;\nint main(void) { return ++n; }\n",
+    );
+    assert!(is_declared("", "1", &[("setup.py", SETUP), program]));
+    assert!(is_declared("", "1", &[program]));
+}
+
+#[test]
+fn a_macro_is_no_function_of_another_file() {
+    let header = (
+        "api.h",
+        "#ifndef API_INTERNAL\n#define helper(n) (n)\n#endif\n",
+    );
+    let before = "#include \"api.h\"";
+    // It is one where the word is defined.
+    let internal = "#define API_INTERNAL\n#include \"api.h\"\nint helper(int);";
+    assert!(!is_declared(internal, "helper(1)", &[header]));
+    let setup = ("setup.py", "flags = ['-DAPI_INTERNAL']\n");
+    let other = ("more.c", "#define API_INTERNAL\n#include \"api.h\"\n");
+    let later = "#include \"api.h\"\n#undef helper\nint helper(int);";
+    assert!(is_declared(before, "helper(1)", &[header, other]));
+    assert!(!is_declared(before, "helper(1)", &[header, other, setup]));
+    assert!(!is_declared(later, "helper(1)", &[header]));
+    // Without `(` it is the function.
+    let bare = "#include \"first.h\"\n#include \"api.h\"";
+    let first = ("first.h", "int helper(int);\n");
+    let all = &[header, other, first];
+    assert!(is_declared(bare, "helper(1)", all));
+    assert!(!is_declared(bare, "(helper)(1)", all));
+    // Python's own options define `NDEBUG`.
+    let header = ("api.h", "#ifndef NDEBUG\n#define helper(n) (n)\n#endif\n");
+    let other = ("more.c", "#define NDEBUG\n#include \"api.h\"\n");
+    assert!(!is_declared(before, "helper(1)", &[header, other]));
+}
+
+#[test]
+fn cython_has_what_its_headers_include() {
+    let inner = (
+        "inner.h",
+        "static int n;\nstatic int bump(void) { return n += 1; }\n",
+    );
+    let all = ("all.h", "#include \"inner.h\"\n");
+    let with = |text: &'static str| {
+        let wrapper = ("wrapper.pyx", text);
+        is_declared("#include \"all.h\"", "1", &[inner, all, wrapper])
+    };
+    assert!(with("cdef int bump(): return 1\n"));
+    assert!(!with("cdef extern from \"src/all.h\":\n    int bump()\n"));
+}
+
+#[test]
+fn one_text_makes_a_module_for_each_file_that_names_it() {
+    let template = module("x", "", "VALUE").replace("PyInit_x", "INITMODULE");
+    let quiet = "#include <Python.h>\n#define VALUE 1\n#define INITMODULE PyInit_quiet\n#include \"template.c\"\n";
+    let racy = "#include <Python.h>\nstatic int count;\nstatic int value(void) { count += 1; return count; }\n#define VALUE value()\n#define INITMODULE PyInit_racy\n#include \"template.c\"\n";
+    let files = [
+        ("template.c", &*template),
+        ("quiet.c", quiet),
+        ("racy.c", racy),
+    ];
+    let said = self::said(&files);
+    assert!(said.contains("Module `quiet` is ready"), "{said}");
+    assert!(said.contains("Module `racy` is not ready"), "{said}");
+    // A build has one of two files that make a module of one name.
+    let other = ("other.c", &*racy.replace("PyInit_racy", "PyInit_quiet"));
+    let of_two = self::said(&[files[0], files[1], files[2], other]);
+    assert!(of_two.contains("Module `quiet` is not ready"), "{of_two}");
+    // One declaration is for both.
+    assert!(!declared(&files).contains("template.c"));
+    let empty = "PyMODINIT_FUNC PyInit_none(void) { return NULL; }\n";
+    let empty = format!("#include <Python.h>\n{empty}");
+    let none = self::said(&[("none.c", &empty)]);
+    assert!(!none.contains("none"), "{none}");
+}
+
+#[test]
+fn a_copy_of_a_header_is_the_header() {
+    let header = r#"#ifndef OWN
+static int n;
+static PyObject *next(PyObject *self, PyObject *unused) { n += 1; return PyLong_FromLong(n); }
+static PyMethodDef more[] = {{"next", next, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+#endif
+"#;
+    let include = "#define OWN\n#include \"api.h\"";
+    let files = [
+        ("src/a.c", &*module("a", include, "1")),
+        ("src/api.h", header),
+    ]
+    .map(|(path, text)| (path, text.to_owned()));
+    let with = |copy: &str| {
+        let all = files.iter().map(|(path, text)| (*path, &**text));
+        let all: Vec<_> = all.chain([("pkg/api.h", copy)]).collect();
+        declared(&all).contains("a.c")
+    };
+    assert!(with(header));
+    assert!(!with(&header.replace("n += 1", "n += 2")));
 }

@@ -186,6 +186,15 @@ impl Tree {
         }
     }
 
+    /// Whether the function does nothing but return `NULL`, or nothing at all.
+    #[must_use]
+    pub fn only_returns_null(&self) -> bool {
+        self.stmts.iter().all(|stmt| match &stmt.kind {
+            StmtKind::Return(Some(value)) => self.is_null(*value),
+            kind => matches!(kind, StmtKind::Block(_) | StmtKind::Null),
+        })
+    }
+
     /// The ids of all expressions, in order.
     pub fn expr_ids(&self) -> impl Iterator<Item = ExprId> + use<> {
         (0u32..).map(ExprId).take(self.exprs.len())

@@ -29,5 +29,17 @@ pub fn calls_back(name: &str) -> Option<CallsBack> {
     })
 }
 
+/// The argument of a call of `name` that is a function which meets no other thread: it runs as the
+/// process ends, or first of all in the new process of a `fork`, which has one thread.
+#[must_use]
+pub fn called_alone(name: &str) -> Option<usize> {
+    match name {
+        "atexit" | "Py_AtExit" => Some(0),
+        // What runs before the fork, and afterwards in the old process, meets all threads of that.
+        "pthread_atfork" => Some(2),
+        _ => None,
+    }
+}
+
 /// What a converter returns that `PyArg_ParseTuple` calls again where a later argument does not fit.
 pub const CALLED_TO_CLEAN_UP: &str = "Py_CLEANUP_SUPPORTED";

@@ -22,15 +22,19 @@ pub(super) fn statuses(
         info.is_some_and(|info| info.kind.is_analysed())
     };
     let modules = find_modules(cx).into_iter().filter(analysed);
-    modules
-        .map(|module| {
-            let open = readiness.open(findings, module.place.0);
-            ModuleStatus {
-                files: readiness.files_of(module.place.0),
+    let mut statuses = Vec::new();
+    for module in modules {
+        for made in &module.made {
+            let open = readiness.open(findings, made.file);
+            statuses.push(ModuleStatus {
+                files: readiness.files_of(made.file),
+                name: made.name.clone(),
+                file: made.file,
                 ..status(&module, findings, open)
-            }
-        })
-        .collect()
+            });
+        }
+    }
+    statuses
 }
 
 fn status(module: &Module, findings: &[Finding], open: Open) -> ModuleStatus {

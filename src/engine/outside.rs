@@ -8,14 +8,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::imports::called_at_import;
 use super::installed::is_installed;
 use super::starts::starts_with_keywords;
 use super::workspace::Workspace;
 use crate::build::{BuildKind, Word, words};
-use crate::package::{Package, is_word_of, names_function};
+use crate::package::{Package, is_word_of, may_include_c, names_function};
 use crate::program::Unread;
 use crate::rule::Outside;
 use crate::source::{FileId, FileSet, SourceFile};
@@ -89,12 +89,29 @@ impl Surroundings {
     }
 
     /// Adds the words of text that may name what C has, of its structs as well. Python gets at
-    /// functions by their names, which is asked for each.
-    pub(super) fn tell_foreign(&self, unread: &mut Unread) {
-        let files = self.foreign.iter().map(|(_, file)| file);
+    /// functions by their names, which is asked for each. `has_code` says whether a file has some, or
+    /// includes some.
+    pub(super) fn tell_foreign(
+        &self,
+        unread: &mut Unread,
+        files: &FileSet,
+        has_code: impl Fn(FileId) -> bool,
+    ) {
+        let texts = self.foreign.iter().map(|(_, file)| file);
         let is_python = |file: &&SourceFile| file.path().extension().is_some_and(|it| it == "py");
-        for file in files.filter(|file| !is_python(file)) {
-            unread.add_foreign(file);
+        let mut named: FxHashMap<&[u8], Vec<FileId>> = FxHashMap::default();
+        for (id, file) in files.iter() {
+            let name = file.path().file_name().unwrap_or_default();
+            named.entry(name.as_encoded_bytes()).or_default().push(id);
+        }
+        // cdef extern from "src/helpers.c":
+        let takes_in = |text: &SourceFile| {
+            let parts = text.bytes().split(|byte| b"\"'/\\<> \t\r\n".contains(byte));
+            let mut files = parts.filter_map(|part| named.get(part)).flatten();
+            may_include_c(text.path()) && files.any(|file| has_code(*file))
+        };
+        for file in texts.filter(|file| !is_python(file)) {
+            unread.add_foreign(file, takes_in(file));
         }
         if starts_with_keywords(&self.foreign) {
             unread.note_keywords();
@@ -205,11 +222,10 @@ impl<'w> Others<'w> {
     /// Whether text of another language names C that includes one of `files`:
     /// `cdef extern from "helpers.c":`.
     fn is_taken_by(&self, text: &SourceFile, files: &BTreeSet<FileId>) -> bool {
-        self.workspace.files.iter().any(|(id, file)| {
-            let file_name = file.path().file_name().and_then(|name| name.to_str());
-            let named = file_name.map(|name| memchr::memmem::find(text.bytes(), name.as_bytes()));
-            named.flatten().is_some() && !self.reach(id).is_disjoint(files)
-        })
+        self.workspace
+            .files
+            .iter()
+            .any(|(id, file)| names_file(text, file.path()) && !self.reach(id).is_disjoint(files))
     }
 
     /// Whether a build of the package installs the header.
@@ -292,6 +308,13 @@ impl Outside for Others<'_> {
         let header = self.path(*header).display();
         Some(format!("no code that includes `{header}` calls `{name}`"))
     }
+}
+
+/// Whether the name of the file at `path` stands in `text`.
+fn names_file(text: &SourceFile, path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let named = name.map(|name| memchr::memmem::find(text.bytes(), name.as_bytes()));
+    named.flatten().is_some()
 }
 
 /// What must hold where a file names a function that nobody has looked into.

@@ -75,7 +75,8 @@ impl Workspace {
                     .unwrap_or(folder)
             })
             .collect();
-        let includes = Includes::new(&files, &index, &search);
+        let mut includes = Includes::new(&files, &index, &search);
+        includes.add_texts(&package.foreign);
         let readings = ids.iter().map(|&id| reading(package.info_of(id))).collect();
         let roots = package.analysed().map(|(id, _)| id).collect();
         // Python 2 never counts, and a limit below 3.13 is one that the port will lift.
@@ -103,7 +104,12 @@ impl Workspace {
         let find = || {
             let reading = |id: FileId| self.readings[id.index()];
             let mut unread = Unread::new(&self.files, &self.index, &self.includes, reading);
-            self.around.tell_foreign(&mut unread);
+            let has_code = |id: FileId| {
+                let mut reached = FxHashSet::default();
+                self.includes.reach(id, &mut reached);
+                reached.iter().any(|id| self.index[id.index()].has_code())
+            };
+            self.around.tell_foreign(&mut unread, &self.files, has_code);
             Arc::new(unread)
         };
         Arc::clone(self.unread.get_or_init(find))

@@ -3,7 +3,7 @@
 use super::create::creates;
 use super::slots::{Slots, def};
 use super::symbols::{Symbols, designation};
-use super::{Declared, Module, Route, declared, place_of, start_of};
+use super::{Declared, Made, Module, Route, declared, place_of, start_of};
 use crate::ast::{ExprId, ExprKind, Init, StmtKind, Tree};
 use crate::rule::{ItemId, PackageCx};
 use crate::source::{ByteOffset, ByteSpan, FileId};
@@ -27,6 +27,10 @@ pub fn find_modules(cx: &PackageCx<'_>) -> Vec<Module> {
         if !modules.iter().any(known) {
             modules.push(Module {
                 name: name.to_owned(),
+                made: vec![Made {
+                    name: name.to_owned(),
+                    file: gap.file,
+                }],
                 place: (gap.file, gap.span),
                 route: Route::Unknown(format!(
                     "its function could not be analysed: {}",
@@ -84,10 +88,39 @@ fn drafts(cx: &PackageCx<'_>, symbols: &Symbols<'_>) -> Vec<Draft> {
         draft.variants.push(id);
         draft.bodies.extend(body);
     }
+    // PyMODINIT_FUNC PyInit_m(void) { return NULL; }    for linkers only
+    let is_empty = |id: &ItemId| cx.tree(*id).is_some_and(Tree::only_returns_null);
+    drafts.retain(|draft| !draft.variants.iter().all(is_empty));
     drafts
 }
 
 impl Draft {
+    /// The modules: one, or one for each name that translation units give the function.
+    fn made(&self, cx: &PackageCx<'_>) -> Vec<Made> {
+        let mut made: Vec<Made> = Vec::new();
+        for &variant in &self.variants {
+            let file = cx.item(variant).unit;
+            let function = cx.function(variant);
+            let name = function
+                .and_then(|it| module_name(&it.name))
+                .unwrap_or_default();
+            let is_new = made.iter().all(|it| it.file != file);
+            match made.iter_mut().find(|it| it.name == name) {
+                // Any of these files may be the one that a build compiles.
+                Some(known) if known.file != file => known.file = self.place.0,
+                None if is_new => made.push(Made {
+                    name: name.to_owned(),
+                    file,
+                }),
+                Some(_) | None => {}
+            }
+        }
+        if let [only] = made.as_mut_slice() {
+            only.file = self.place.0;
+        }
+        made
+    }
+
     fn module(&self, cx: &PackageCx<'_>, symbols: &Symbols<'_>) -> Module {
         let mut calls = Calls::default();
         for &variant in &self.variants {
@@ -130,6 +163,7 @@ impl Draft {
         };
         Module {
             name: self.name.clone(),
+            made: self.made(cx),
             place: self.place,
             route,
             declared,

@@ -30,17 +30,29 @@ pub static TRIGGERS: &[&str] = &[
     "Py_mod_gil",
 ];
 
-/// An extension module: one `PyInit_` function, in all of its configurations.
+/// An extension module: one `PyInit_` function, in all of its configurations. Files that include one
+/// text with that function, and give it other names, make several modules of it.
 #[derive(Debug, Clone)]
 pub struct Module {
-    /// `name` of `PyInit_name`.
+    /// `name` of `PyInit_name`; of several the first.
     pub name: String,
+    /// The names of all, each with the file that tells it apart.
+    pub made: Vec<Made>,
     /// The name of the function, or of the macro use that makes it.
     pub place: (FileId, ByteSpan),
     /// What the function does to make a module.
     pub route: Route,
     /// Whether the module says that it runs without the GIL.
     pub declared: Declared,
+}
+
+/// A name of a module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Made {
+    /// `name` of `PyInit_name`.
+    pub name: String,
+    /// The file of the function, or the one that includes it and gives it this name.
+    pub file: FileId,
 }
 
 /// How a module is initialised.
@@ -57,6 +69,17 @@ pub enum Route {
 }
 
 impl Module {
+    /// `` `_speedups` ``, or how many others there are: `` `_OOBTree` (and 21 others of this text) ``.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let others = match self.made.len() {
+            0 | 1 => String::new(),
+            2 => " (and another one of this text)".to_owned(),
+            n => format!(" (and {} others of this text)", n - 1),
+        };
+        format!("`{}`{others}", self.name)
+    }
+
     /// The definitions it is initialised from in two phases.
     #[must_use]
     pub fn defs(&self) -> &[Def] {

@@ -22,6 +22,13 @@ pub(super) fn may_name_functions(path: &Path) -> bool {
     ending.is_some_and(|ending| ENDINGS.contains(&ending.to_ascii_lowercase().as_str()))
 }
 
+/// Whether text of a file of this name may take in C: Rust and assembler only link with it.
+pub(crate) fn may_include_c(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    let ending = ending.map(str::to_ascii_lowercase);
+    ending.is_none_or(|ending| !matches!(&*ending, "rs" | "asm" | "s"))
+}
+
 /// Whether the text names the function in code. Python does so where it looks C functions up, and
 /// where the whole of a string is the name, for C that it writes: `c_function="list_item"`.
 pub(crate) fn names_function(path: &Path, bytes: &[u8], name: &str) -> bool {

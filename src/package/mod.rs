@@ -13,7 +13,7 @@ mod walk;
 
 use std::path::PathBuf;
 
-pub(crate) use foreign::{is_word_of, names_function};
+pub(crate) use foreign::{is_word_of, may_include_c, names_function};
 pub use generated::{Generator, is_generated};
 pub use kind::FileKind;
 pub use load::{LoadError, Request, load};

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::directive::Segment;
 use super::index::FileIndex;
 use crate::lex::{Token, TokenKind};
-use crate::source::{ByteOffset, FileId, FileSet};
+use crate::source::{ByteOffset, FileId, FileSet, SourceFile};
 
 /// Who includes whom.
 #[derive(Debug, Default)]
@@ -25,8 +25,19 @@ pub struct Includes {
     /// Whether each file names `Python.h`, by [`FileId`].
     python: Vec<bool>,
     missing: Vec<MissingHeader>,
-    /// Whether some operand is a macro.
-    has_computed: bool,
+    /// The operands that are macros.
+    computed: Vec<Computed>,
+}
+
+/// `#include FT_FREETYPE_H`.
+#[derive(Debug)]
+struct Computed {
+    file: FileId,
+    /// The operand, if it is one word.
+    name: Option<Box<[u8]>>,
+    /// Whether the package may say what it stands for. What nothing in it defines, a header from
+    /// outside does, which names other headers from outside.
+    is_own: bool,
 }
 
 /// One `#include`, seen from one of its two files.
@@ -74,7 +85,12 @@ impl Includes {
                 };
                 let operand = &index.tokens[range.start as usize..range.end as usize];
                 let Some((name, quoted)) = operand_name(file.bytes(), operand) else {
-                    includes.has_computed = true;
+                    let name = word_of(file.bytes(), operand);
+                    includes.computed.push(Computed {
+                        file: id,
+                        is_own: name.is_none(),
+                        name: name.map(Box::from),
+                    });
                     continue;
                 };
                 includes.python[id.index()] |= name == "Python.h" || name.ends_with("/Python.h");
@@ -95,7 +111,21 @@ impl Includes {
                 }
             }
         }
+        for computed in includes.computed.iter_mut().filter(|it| !it.is_own) {
+            let name = computed.name.as_deref().unwrap_or_default();
+            computed.is_own = files.iter().zip(index).any(|((_, file), index)| {
+                index.macros(file).any(|it| it == name) || !is_c(file) && names(file, name)
+            });
+        }
         includes
+    }
+
+    /// Takes into account that `texts`, which are no C, may say what macros stand for: `-DNAME=…`.
+    pub fn add_texts(&mut self, texts: &FileSet) {
+        for computed in self.computed.iter_mut().filter(|it| !it.is_own) {
+            let name = computed.name.as_deref().unwrap_or_default();
+            computed.is_own = texts.iter().any(|(_, text)| names(text, name));
+        }
     }
 
     /// Whether any other file includes this one.
@@ -134,10 +164,11 @@ impl Includes {
         }
     }
 
-    /// Whether some `#include` leads where a macro says, so that it is not seen.
-    #[must_use]
-    pub fn has_computed(&self) -> bool {
-        self.has_computed
+    /// The files of which an `#include` leads where a macro of the package says, so that it is not
+    /// seen.
+    pub fn computed(&self) -> impl Iterator<Item = FileId> {
+        let own = self.computed.iter().filter(|it| it.is_own);
+        own.map(|it| it.file)
     }
 
     /// Quoted headers that were not found, in the order of the files.
@@ -225,6 +256,25 @@ pub(super) fn operand_name(bytes: &[u8], operand: &[Token]) -> Option<(String, b
             false,
         )
     })
+}
+
+/// The operand of `#include`, if it is one word.
+fn word_of<'b>(bytes: &'b [u8], operand: &[Token]) -> Option<&'b [u8]> {
+    match operand {
+        [word] if word.kind == TokenKind::Ident => Some(&bytes[word.span.range()]),
+        _ => None,
+    }
+}
+
+/// Whether the file is C, where only a `#define` says what a macro stands for.
+fn is_c(file: &SourceFile) -> bool {
+    const ENDINGS: &[&str] = &["c", "h", "cc", "cpp", "cxx", "hh", "hpp", "inc", "m", "mm"];
+    let ending = file.path().extension().and_then(|ending| ending.to_str());
+    ending.is_some_and(|ending| ENDINGS.contains(&ending))
+}
+
+fn names(file: &SourceFile, name: &[u8]) -> bool {
+    memchr::memmem::find(file.bytes(), name).is_some()
 }
 
 /// `a/./b/../c` as `a/c`.

@@ -115,6 +115,22 @@ impl FileIndex {
         })
     }
 
+    /// Where the names stand that are defined in any branch.
+    pub fn define_names(&self) -> impl Iterator<Item = ByteSpan> {
+        self.segments.iter().filter_map(|segment| match segment {
+            Segment::Define(def) => Some(def.name),
+            _ => None,
+        })
+    }
+
+    /// The names that are taken back in any branch.
+    pub fn undefined<'a>(&'a self, file: &'a SourceFile) -> impl Iterator<Item = &'a [u8]> {
+        self.segments.iter().filter_map(|segment| match segment {
+            Segment::Undef(name) => Some(file.slice(*name)),
+            _ => None,
+        })
+    }
+
     /// The names that are defined in any branch, each with the words that stand for it, parameters
     /// left out.
     pub fn replaced<'a>(

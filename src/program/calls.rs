@@ -114,7 +114,7 @@ impl CallIndex {
     /// Whether text in another language than C may call the function.
     #[must_use]
     pub fn may_be_called_foreign(&self, name: &str) -> bool {
-        self.unread.names_foreign(name)
+        self.unread.names_foreign(name) && self.may_be_called_unread(name)
     }
 
     /// Whether text that was not understood, or that nobody analyses, holds the word: whatever is
@@ -144,7 +144,8 @@ impl CallIndex {
 
     /// Whether files that nobody analyses may mean the function: one that is `static` only where
     /// they are compiled together with it.
-    fn may_be_called_unread(&self, name: &str) -> bool {
+    #[must_use]
+    pub fn may_be_called_unread(&self, name: &str) -> bool {
         match self.statics.contains(name) {
             true => self.unread.names_static(name),
             false => self.unread.names(name),

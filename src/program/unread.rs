@@ -101,12 +101,12 @@ impl Unread {
         unread
     }
 
-    /// Adds the words of another language, whose compiler may include any C of the package.
-    pub fn add_foreign(&mut self, file: &SourceFile) {
+    /// Adds the words of another language. `takes_in` says whether it includes C of the package.
+    pub fn add_foreign(&mut self, file: &SourceFile, takes_in: bool) {
         let is_word = |byte: &u8| *byte == b'_' || byte.is_ascii_alphanumeric();
         let words = file.bytes().split(|byte| !is_word(byte));
         let place = Where {
-            inside: true,
+            inside: takes_in,
             foreign: true,
         };
         self.add(file.path(), place, words.filter(|word| !word.is_empty()));

@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 
 use super::Program;
 use crate::lex::{Token, TokenKind, lex};
-use crate::source::SourceFile;
+use crate::source::{FileId, SourceFile};
 
 /// Endings of files whose functions have bodies in braces: `a.cpp`, `a.c.src`, `a.h.in`.
 const BRACED: &[&str] = &["c", "h", "cc", "cpp", "cxx", "hh", "hpp", "inc", "m", "mm"];
@@ -40,34 +40,40 @@ impl UnreadUsers {
     pub(super) fn new(program: &Program<'_>) -> Self {
         let gaps = program.gaps.iter().map(|gap| {
             let bytes = program.files.get(gap.file).slice(gap.span);
-            (bytes, Cow::from(lex(bytes)), gap.function.is_some())
+            let is_braced = gap.function.is_some();
+            (gap.file, bytes, Cow::from(lex(bytes)), is_braced)
         });
         let files = program.unread.files().iter().map(|&id| {
             let file = program.files.get(id);
             let tokens = program.index[id.index()].tokens();
-            (file.bytes(), Cow::from(tokens), is_braced(file))
+            (id, file.bytes(), Cow::from(tokens), is_braced(file))
         });
         let (gaps, files): (Vec<_>, Vec<_>) = (gaps.collect(), files.collect());
         let mut unread = Self::default();
         // What they define themselves calls on.
-        for (bytes, tokens, is_braced) in gaps.iter().chain(&files) {
+        for (_, bytes, tokens, is_braced) in gaps.iter().chain(&files) {
             let names = &FxHashSet::default();
             unread.add(Text { bytes, names }, tokens, *is_braced);
         }
         let own: Vec<Box<str>> = unread.functions.keys().cloned().collect();
         let own = || own.iter().map(|name| name.as_bytes());
-        let all = program.functions().map(|(_, it)| it.name.as_bytes());
-        let names = &all.chain(own()).collect();
-        for (bytes, tokens, is_braced) in &gaps {
+        // A `static` function of another file, or of another unit, is no business of theirs.
+        let names = |units: &BTreeSet<FileId>| {
+            let open = program.functions().filter(|(item, it)| {
+                !it.is_static || item.place.0 != item.unit || units.contains(&item.unit)
+            });
+            let open = open.map(|(_, it)| it.name.as_bytes());
+            open.chain(own()).collect::<FxHashSet<&[u8]>>()
+        };
+        let units = units_with(program, gaps.iter().map(|(file, ..)| *file).collect());
+        let of_gaps = units.iter().map(|(file, units)| (*file, names(units)));
+        let of_gaps: BTreeMap<FileId, FxHashSet<&[u8]>> = of_gaps.collect();
+        for (file, bytes, tokens, is_braced) in &gaps {
+            let names = &of_gaps[file];
             unread.add(Text { bytes, names }, tokens, *is_braced);
         }
-        // A `static` function of another file is no business of theirs.
-        let open = program
-            .functions()
-            .filter(|(item, it)| !it.is_static || item.place.0 != item.unit);
-        let open = open.map(|(_, it)| it.name.as_bytes());
-        let names = &open.chain(own()).collect();
-        for (bytes, tokens, is_braced) in &files {
+        let names = &names(&BTreeSet::new());
+        for (_, bytes, tokens, is_braced) in &files {
             unread.add(Text { bytes, names }, tokens, *is_braced);
         }
         unread
@@ -100,6 +106,29 @@ impl UnreadUsers {
             *self.functions.entry(name).or_insert(true) &= is_init;
         }
     }
+}
+
+/// The translation units that hold each of `files`, by their roots.
+fn units_with(
+    program: &Program<'_>,
+    files: BTreeSet<FileId>,
+) -> BTreeMap<FileId, BTreeSet<FileId>> {
+    let mut found: BTreeMap<FileId, BTreeSet<FileId>> = BTreeMap::new();
+    for file in files {
+        found.entry(file).or_default().insert(file);
+    }
+    if found.is_empty() {
+        return found;
+    }
+    let roots: BTreeSet<FileId> = program.items.iter().map(|item| item.unit).collect();
+    for root in roots {
+        let mut reached = FxHashSet::default();
+        program.includes.reach(root, &mut reached);
+        for (_, units) in found.iter_mut().filter(|(file, _)| reached.contains(file)) {
+            units.insert(root);
+        }
+    }
+    found
 }
 
 fn is_braced(file: &SourceFile) -> bool {

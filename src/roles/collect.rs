@@ -28,7 +28,9 @@ pub(super) fn collect(program: &Program<'_>, roles: &mut Roles) {
                 }
             }
             Some(Body::Function(function)) => {
-                if function.name.starts_with("PyInit_") || is_marked_init(program, item, function) {
+                let is_init =
+                    function.name.starts_with("PyInit_") || is_marked_init(program, item, function);
+                if is_init && !function.tree.only_returns_null() {
                     roles.add(item.unit, &function.name, Role::ModuleInit);
                 }
                 let tree = &function.tree;

@@ -5,13 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ast::{ExprId, ExprKind, Name, TokenRange, Tree, TypeKind};
+use crate::capi::called_alone;
 use crate::program::ProgramItem;
 use crate::roles::{Role, reached_only_from};
 use crate::rule::PackageCx;
 use crate::source::FileId;
-
-/// Functions that call one of their arguments where no other thread is left.
-const AT_EXIT: &[&str] = &["atexit", "Py_AtExit"];
 
 /// Functions that call one of their arguments once, by a flag that all threads share.
 const ONCE: &[&str] = &[
@@ -71,7 +69,8 @@ pub fn reachable<'a>(cx: &PackageCx<'a>) -> Option<BTreeSet<&'a str>> {
     }
     open.extend(constructors(cx));
     // Every program has a `main` of its own.
-    let is_named = |name: &&&str| **name != "main" && cx.program.unread.names(name);
+    let calls = cx.call_index();
+    let is_named = |name: &&&str| **name != "main" && calls.may_be_called_unread(name);
     open.extend(named.keys().filter(is_named));
     // The tables may all be in generated code, which names what it calls.
     if open.is_empty() {
@@ -80,11 +79,7 @@ pub fn reachable<'a>(cx: &PackageCx<'a>) -> Option<BTreeSet<&'a str>> {
     for (_, declaration) in cx.program.declarations() {
         open.extend(names(&declaration.tree));
     }
-    open.extend(
-        named
-            .keys()
-            .filter(|name| cx.call_index().is_named_unread(name)),
-    );
+    open.extend(named.keys().filter(|name| calls.may_be_called_unseen(name)));
     let mut reached = FxHashSet::default();
     while let Some(name) = open.pop() {
         if reached.insert(name) {
@@ -101,12 +96,33 @@ fn names(tree: &Tree) -> impl Iterator<Item = &str> {
     })
 }
 
+/// The same but for what is called.
+fn names_without_calls(tree: &Tree) -> impl Iterator<Item = &str> {
+    let called = tree.exprs.iter().filter_map(|expr| match &expr.kind {
+        ExprKind::Call { callee, .. } => Some(*callee),
+        _ => None,
+    });
+    let called: FxHashSet<ExprId> = called.collect();
+    let others = tree.expr_ids().filter(move |id| !called.contains(id));
+    others.filter_map(|id| match &tree.expr(id).kind {
+        ExprKind::Name(Name::Global(name)) => Some(&**name),
+        _ => None,
+    })
+}
+
 /// The functions of files with a `main`, and nothing that Python calls: programs beside the extension.
 fn programs<'a>(cx: &PackageCx<'a>) -> BTreeSet<&'a str> {
     let is_main = |name: &str| matches!(name, "main" | "wmain" | "WinMain" | "DllMain");
     let functions = || cx.program.functions();
+    // #ifdef TEST    int main(void)
+    let is_always = |item: &ProgramItem| {
+        let (file, span) = item.place;
+        let index = &cx.program.index[file.index()];
+        let around = index.conditions_at(cx.file(file), span.start());
+        around.is_empty()
+    };
     let units: BTreeSet<FileId> = functions()
-        .filter(|(_, function)| is_main(&function.name))
+        .filter(|(item, function)| is_main(&function.name) && is_always(item))
         .map(|(item, _)| item.unit)
         .collect();
     let of_python: BTreeSet<FileId> = functions()
@@ -120,9 +136,16 @@ fn programs<'a>(cx: &PackageCx<'a>) -> BTreeSet<&'a str> {
         .map(|(item, _)| item.unit)
         .collect();
     let units = &units - &of_python;
-    let (inside, outside): (Vec<_>, Vec<_>) =
-        functions().partition(|(item, _)| units.contains(&item.unit));
-    let outside: BTreeSet<&str> = outside.iter().map(|(_, f)| f.name.as_str()).collect();
+    // What is not `static` in a file that a program includes may be for others, which include or
+    // compile that file.
+    let (inside, outside): (Vec<_>, Vec<_>) = functions().partition(|(item, function)| {
+        units.contains(&item.unit) && (function.is_static || item.place.0 == item.unit)
+    });
+    // The `main` of another build is that of a program as well.
+    let outside = outside
+        .iter()
+        .filter(|(item, function)| !is_main(&function.name) || of_python.contains(&item.unit));
+    let outside: BTreeSet<&str> = outside.map(|(_, f)| f.name.as_str()).collect();
     let inside = inside
         .into_iter()
         .map(|(_, function)| function.name.as_str());
@@ -170,29 +193,40 @@ fn constructors<'a>(cx: &PackageCx<'a>) -> impl Iterator<Item = &'a str> {
         .chain(declared.map(|declarator| declarator.name.as_str()))
 }
 
-/// The functions that are handed to one that calls them once, or when the process ends.
+/// The functions that are handed to one that calls them once, or where no other thread is, and to
+/// nothing else.
 fn callbacks<'a>(cx: &PackageCx<'a>) -> BTreeSet<&'a str> {
-    let calls = cx.program.functions().flat_map(|(_, function)| {
-        let tree = &function.tree;
-        let calls = tree.calls().filter_map(|(call, _)| tree.call(call));
-        calls.map(move |(name, args)| (&*function.name, tree, name, args))
-    });
     // By each function the flags with which it is called once; `None` for one that is not seen.
     let mut flags: BTreeMap<&str, BTreeSet<Option<String>>> = BTreeMap::new();
-    for (owner, tree, name, args) in calls {
-        let flag = match args.first() {
-            Some(&flag) if calls_once(name) => flag_name(owner, tree, flag),
-            Some(_) if AT_EXIT.contains(&name) => Some(String::new()),
-            _ => continue,
-        };
-        for called in args.iter().filter_map(|&arg| function(tree, arg)) {
-            flags.entry(called).or_default().insert(flag.clone());
+    let mut handed: BTreeMap<&str, usize> = BTreeMap::new();
+    for (_, function) in cx.program.functions() {
+        let tree = &function.tree;
+        for (name, args) in tree.calls().filter_map(|(call, _)| tree.call(call)) {
+            let flag = match args.first() {
+                Some(&flag) if calls_once(name) => flag_name(&function.name, tree, flag),
+                _ if called_alone(name).is_some() => Some(String::new()),
+                _ => continue,
+            };
+            let is_it = |at: &usize| called_alone(name).is_none_or(|it| it == *at);
+            let args = args.iter().enumerate().filter(|(at, _)| is_it(at));
+            for called in args.filter_map(|(_, &arg)| function_of(tree, arg)) {
+                flags.entry(called).or_default().insert(flag.clone());
+                *handed.entry(called).or_default() += 1;
+            }
         }
     }
+    if handed.is_empty() {
+        return BTreeSet::new();
+    }
+    let mut named: BTreeMap<&str, usize> = BTreeMap::new();
+    for tree in cx.program.items.iter().filter_map(ProgramItem::tree) {
+        let names = names_without_calls(tree).filter(|name| handed.contains_key(name));
+        names.for_each(|name| *named.entry(name).or_default() += 1);
+    }
     // With two flags it runs twice.
-    let once = flags
-        .into_iter()
-        .filter(|(_, flags)| flags.len() == 1 && !flags.contains(&None));
+    let once = flags.into_iter().filter(|(name, flags)| {
+        flags.len() == 1 && !flags.contains(&None) && handed.get(name) == named.get(name)
+    });
     once.map(|(name, _)| name).collect()
 }
 
@@ -211,11 +245,11 @@ fn flag_name(owner: &str, tree: &Tree, flag: ExprId) -> Option<String> {
     }
 }
 
-fn function(tree: &Tree, arg: ExprId) -> Option<&str> {
+fn function_of(tree: &Tree, arg: ExprId) -> Option<&str> {
     match &tree.expr(arg).kind {
         ExprKind::Name(Name::Global(name)) => Some(name),
         ExprKind::Cast { operand, .. } | ExprKind::Unary { operand, .. } => {
-            function(tree, *operand)
+            function_of(tree, *operand)
         }
         _ => None,
     }

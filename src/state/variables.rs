@@ -251,7 +251,7 @@ impl<'c, 'a> Inventory<'c, 'a> {
             return;
         };
         // What a pointer points at is another thing than the pointer; `&FooType` among the
-        // arguments of `PyArg_ParseTuple` is read.
+        // arguments of `PyArg_ParseTuple` is read, whatever the format.
         let is_array = matches!(variable.ty.kind, TypeKind::Array(..));
         let is_read = matches!(&target.how, How::Handed(by) if by.starts_with("PyArg_"))
             && variable.ty.name() == Some("PyTypeObject");

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::roots::{Path, handed, root};
 use crate::ast::{BinaryOp, ExprId, ExprKind, Function, LocalId, Name, Tree, UnaryOp};
+use crate::capi::reads_unit;
 use crate::program::Program;
 
 /// How a variable is written.
@@ -78,7 +79,7 @@ impl Writers {
                 };
                 let is_written = |at: usize, arg: ExprId| {
                     matches!(name, "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF") && at == 0
-                        || written_by_library(name, at)
+                        || written_by_library(tree, name, args, at)
                         // What a pointer in a field points at is another object's.
                         || is_address(tree, arg) && self.0.contains(&(name.into(), at))
                 };
@@ -97,7 +98,7 @@ impl Writers {
             return target(place, How::Replace).into_iter().collect();
         }
         let written = args.iter().enumerate().filter(|(at, _)| {
-            written_by_library(name, *at) || self.0.contains(&(name.into(), *at))
+            written_by_library(tree, name, args, *at) || self.0.contains(&(name.into(), *at))
         });
         written
             .filter_map(|(_, &arg)| target(handed(tree, arg), How::Handed(name.into())))
@@ -160,9 +161,11 @@ fn pointer(tree: &Tree, expr: ExprId) -> Option<LocalId> {
     }
 }
 
-/// Whether a function of C or of the C API writes through argument `at`.
-fn written_by_library(name: &str, at: usize) -> bool {
-    match name {
+/// Whether a function of C or of the C API writes through argument `at`; not so the type that a
+/// format asks for with `O!`.
+fn written_by_library(tree: &Tree, name: &str, args: &[ExprId], at: usize) -> bool {
+    let format = |at: usize| tree.as_string(*args.get(at)?);
+    let is_written = match name {
         "memcpy" | "memmove" | "memset" | "strcpy" | "strncpy" | "strcat" | "strncat"
         | "sprintf" | "snprintf" | "vsprintf" | "vsnprintf" | "PyOS_snprintf"
         | "PyOS_vsnprintf" | "strftime" | "fgets" | "fread" | "gethostname" | "getcwd"
@@ -171,5 +174,6 @@ fn written_by_library(name: &str, at: usize) -> bool {
         "sscanf" | "fscanf" | "PyArg_ParseTuple" | "PyArg_Parse" => at >= 2,
         "PyArg_ParseTupleAndKeywords" | "PyArg_UnpackTuple" => at >= 4,
         _ => false,
-    }
+    };
+    is_written && !reads_unit(name, at, format)
 }

@@ -85,10 +85,10 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
         open.filter(|module| !module.defs().is_empty())
             .map(|module| {
                 let message = format!(
-                    "module `{}` has no `Py_mod_gil` slot: importing it turns the GIL on",
-                    module.name
+                    "module {} has no `Py_mod_gil` slot: importing it turns the GIL on",
+                    module.in_words()
                 );
-                let title = format!("add a `Py_mod_gil` slot to module `{}`", module.name);
+                let title = format!("add a `Py_mod_gil` slot to module {}", module.in_words());
                 let edits = edits(cx, module).map(|edits| (edits, title));
                 let rule = &UNDECLARED_MULTI_PHASE_MODULE;
                 finding(rule, module, "PyModuleDef_Init", message, edits, Vec::new())

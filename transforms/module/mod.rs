@@ -57,8 +57,8 @@ fn by_hand(api: &str) -> &'static str {
 /// The opposite answer to the same question; `None` where the text around it is no UTF-8.
 fn needs_gil(module: &Module, edits: &[Edit]) -> Option<Fix> {
     let mut fix = Fix::safe(format!(
-        "declare that module `{}` needs the GIL",
-        module.name
+        "declare that module {} needs the GIL",
+        module.in_words()
     ));
     let answer = |line: &str| match line.trim_start().starts_with('#') {
         // What is asked there is whether Python knows either answer.

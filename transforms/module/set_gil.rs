@@ -87,11 +87,14 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             Route::Single(creates) | Route::Both(_, creates) => edits(cx, creates),
         };
         let message = format!(
-            "module `{}` does not declare that it runs without the GIL: importing it turns the \
+            "module {} does not declare that it runs without the GIL: importing it turns the \
              GIL on",
-            module.name
+            module.in_words()
         );
-        let title = format!("declare that module `{}` runs without the GIL", module.name);
+        let title = format!(
+            "declare that module {} runs without the GIL",
+            module.in_words()
+        );
         let rule = &UNDECLARED_SINGLE_PHASE_MODULE;
         let edits = edits.map(|edits| (edits, title));
         findings.push(finding(

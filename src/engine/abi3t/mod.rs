@@ -11,7 +11,7 @@ use super::whose::files_of_modules;
 use super::workspace::Workspace;
 use super::{Config, build, limited};
 use crate::capi::{FIRST_ABI3T, PyVersion};
-use crate::modules::{Module, find_modules};
+use crate::modules::{Made, find_modules};
 use crate::package::Package;
 use crate::program::Demand;
 use crate::rule::PackageCx;
@@ -131,7 +131,7 @@ pub fn abi3t(package: &Package, config: &Config) -> Abi3t {
     let modules = modules(package, config);
     let modules = modules.into_iter().map(|(module, files)| ModuleAbi {
         obstacles: obstacles(&found, package, &files),
-        file: module.place.0,
+        file: module.file,
         name: module.name,
     });
     Abi3t {
@@ -152,7 +152,7 @@ fn as_target(package: &Package, config: &Config) -> (Package, Config) {
 }
 
 /// The modules with their files, as the package is compiled today.
-fn modules(package: &Package, config: &Config) -> Vec<(Module, FxHashSet<FileId>)> {
+fn modules(package: &Package, config: &Config) -> Vec<(Made, FxHashSet<FileId>)> {
     let workspace = Workspace::new(package, config);
     let program = workspace.load(Demand::Everything, true);
     let cx = PackageCx::new(&program, workspace.range);
@@ -163,9 +163,10 @@ fn modules(package: &Package, config: &Config) -> Vec<(Module, FxHashSet<FileId>
             let info = package.info_of(module.place.0);
             info.is_some_and(|info| info.kind.is_analysed() && info.selected)
         })
-        .map(|module| {
-            let files = files.entry(module.place.0).or_default().clone();
-            (module, files)
+        .flat_map(|module| module.made)
+        .map(|made| {
+            let files = files.entry(made.file).or_default().clone();
+            (made, files)
         })
         .collect()
 }

@@ -42,6 +42,11 @@ impl Build {
         )
     }
 
+    /// Whether some target has the file.
+    pub(super) fn names(&self, file: FileId) -> bool {
+        self.0.iter().any(|it| it.reached.contains(&file))
+    }
+
     /// What is said of the modules in `file`, given the names of all modules by the files of their
     /// `PyInit_` functions.
     pub(super) fn of_module(

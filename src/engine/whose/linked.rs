@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
+use super::programs::Programs;
 use super::symbols::{Symbols, Words};
 use crate::build::Extent;
 use crate::package::{FileKind, Package};
 use crate::rule::PackageCx;
-use crate::source::FileId;
+use crate::source::{FileId, SourceFile};
 
 pub(super) struct Linker<'a> {
     cx: &'a PackageCx<'a>,
@@ -18,10 +19,18 @@ pub(super) struct Linker<'a> {
     units: Vec<(FileId, FxHashSet<FileId>)>,
     /// Headers that no file is seen to include: nobody knows whose they are.
     lone: FxHashSet<FileId>,
+    /// The files of units that include what a macro says, which may be any file.
+    computing: FxHashSet<FileId>,
+    programs: Programs,
 }
 
 impl<'a> Linker<'a> {
-    pub(super) fn new(cx: &'a PackageCx<'a>, package: &'a Package) -> Self {
+    /// `modules` are the files of `PyInit_` functions.
+    pub(super) fn new(
+        cx: &'a PackageCx<'a>,
+        package: &'a Package,
+        modules: &BTreeSet<FileId>,
+    ) -> Self {
         let symbols = Symbols::new(cx, package);
         let includes = &cx.program.includes;
         let mut roots: Vec<FileId> = cx.program.items.iter().map(|item| item.unit).collect();
@@ -33,19 +42,35 @@ impl<'a> Linker<'a> {
             (root, reached)
         });
         let units: Vec<_> = units.collect();
-        let is_lone = |id: FileId| {
-            let is_header = package.info(id).kind == FileKind::Header;
-            is_header && !includes.is_included(id)
-        };
         let lone = package.analysed().map(|(id, _)| id);
-        let lone = lone.filter(|&id| is_lone(id)).collect();
+        let lone: FxHashSet<FileId> = lone.filter(|&id| is_lone(cx, package, id)).collect();
+        let computed: FxHashSet<FileId> = includes.computed().collect();
+        let computing = units
+            .iter()
+            .filter(|(_, unit)| !unit.is_disjoint(&computed))
+            .flat_map(|(_, unit)| unit)
+            .chain(lone.iter().filter(|_| !computed.is_empty()));
         Self {
             cx,
             package,
+            computing: computing.copied().collect(),
+            programs: Programs::new(&symbols, &units, modules),
             symbols,
             units,
             lone,
         }
+    }
+
+    /// The files of `package` that may be linked into a module, for all that is known: not those of
+    /// other programs, and what only these use, unless a build `names` it.
+    pub(super) fn all(&self, names: impl Fn(FileId) -> bool) -> FxHashSet<FileId> {
+        let all = self.package.analysed().map(|(id, _)| id);
+        let unread = &self.cx.program.unread;
+        let is_free = |file: FileId, defined: &[&str]| {
+            names(file) || defined.iter().any(|name| unread.names(name))
+        };
+        let of_programs = self.programs.with_used(&self.symbols, &is_free);
+        all.filter(|id| !of_programs.contains(id)).collect()
     }
 
     /// The file with the translation units that hold it, and all that these include.
@@ -59,7 +84,8 @@ impl<'a> Linker<'a> {
     /// What the unit of a module is linked with.
     pub(super) fn of_unit(&self, file: FileId, own: FxHashSet<FileId>) -> FxHashSet<FileId> {
         let own = self.with_doubtful(own);
-        self.close(own, &self.given_by([file], false), true)
+        let given = self.given_by([file], false);
+        self.close(own, &given, &BTreeSet::new(), true).own
     }
 
     /// What the sources of a module are linked with. Other files that include them as well are no
@@ -78,16 +104,17 @@ impl<'a> Linker<'a> {
             return self.of_unit(file, own);
         }
         let given = match extent {
-            Extent::Exact => self.given_by(sources.into_iter().chain([file]), true),
+            Extent::Exact => self.given_by(sources.iter().copied().chain([file]), true),
             Extent::AtMost | Extent::Open => self.given_by([file], false),
         };
-        let mut own = self.close(own, &given, false);
-        if self.lacks_definition(&own) {
-            own = self.close(self.with_doubtful(own), &given, false);
+        let mut found = self.close(own, &given, &sources, false);
+        if self.lacks_definition(&found) {
+            let own = self.with_doubtful(found.own);
+            found = self.close(own, &given, &sources, false);
         }
-        match self.calls_unread(&own) {
-            true => self.close(own, &given, true),
-            false => own,
+        match self.calls_unread(&found) {
+            true => self.close(found.own, &given, &sources, true).own,
+            false => found.own,
         }
     }
 
@@ -119,7 +146,8 @@ impl<'a> Linker<'a> {
 
     /// With the files that may define any name, or run by themselves.
     fn with_doubtful(&self, mut own: FxHashSet<FileId>) -> FxHashSet<FileId> {
-        for &file in &self.symbols.doubtful {
+        let of_none = |file: &&FileId| !self.programs.contains(**file);
+        for &file in self.symbols.doubtful.iter().filter(of_none) {
             own.insert(file);
             self.join(file, &mut own);
         }
@@ -128,46 +156,49 @@ impl<'a> Linker<'a> {
 
     /// Whether the files name something that is declared and of which no definition was found: one
     /// that a macro makes is none.
-    fn lacks_definition(&self, own: &FxHashSet<FileId>) -> bool {
-        let named = own.iter().filter_map(|file| self.symbols.named.get(file));
-        let mut named = named.flatten();
+    fn lacks_definition(&self, found: &Found) -> bool {
+        let mut named = self.names_of_all(found);
         let is_defined = |name: &&str| {
             self.symbols.defined.contains_key(name)
                 || self.symbols.defined_inside.contains_key(name)
         };
         !self.symbols.knows_declared
-            || named.any(|name| self.symbols.declared.contains(name) && !is_defined(name))
+            || named.any(|name| self.symbols.declared.contains(name) && !is_defined(&name))
     }
 
     /// Whether the files may call text that was not read, or are such text.
-    fn calls_unread(&self, own: &FxHashSet<FileId>) -> bool {
+    fn calls_unread(&self, found: &Found) -> bool {
+        // What macros of a generated header stand for is known.
         let is_read = |file: FileId| {
             let info = self.package.info_of(file);
             info.is_none_or(|info| info.kind.is_analysed())
+                || !self.cx.program.index[file.index()].has_code()
         };
-        let named = own.iter().filter_map(|file| self.symbols.named.get(file));
         let is_elsewhere = |name: &&str| {
             let is_declared = self.symbols.declared.contains(name) || !self.symbols.knows_declared;
             is_declared
                 && !self.symbols.defined.contains_key(name)
                 && self.cx.program.unread.names(name)
         };
-        own.iter().any(|&file| !is_read(file)) || named.flatten().any(is_elsewhere)
+        found.own.iter().any(|&file| !is_read(file))
+            || self.names_of_all(found).any(|name| is_elsewhere(&name))
     }
 
     /// `own` with all files that define what these name, and what those name; what is `given` in
-    /// any case is looked for in no other file. `with_unread`: text that was not read is linked as
-    /// well, and names what it likes.
+    /// any case is looked for in no other file. `sources` are compiled by themselves. `with_unread`:
+    /// text that was not read is linked as well, and names what it likes.
     fn close(
         &self,
-        mut own: FxHashSet<FileId>,
+        own: FxHashSet<FileId>,
         given: &Words<'a>,
+        sources: &BTreeSet<FileId>,
         with_unread: bool,
-    ) -> FxHashSet<FileId> {
-        if self.cx.program.includes.has_computed() {
-            own.extend(&self.lone);
-        }
-        let mut open: Vec<FileId> = own.iter().copied().collect();
+    ) -> Found {
+        let mut found = Found {
+            open: own.iter().copied().collect(),
+            own,
+            apart: sources.iter().copied().collect(),
+        };
         if with_unread {
             let unread = &self.cx.program.unread;
             let called = self
@@ -176,20 +207,53 @@ impl<'a> Linker<'a> {
                 .keys()
                 .filter(|name| unread.names(name));
             for name in called.filter(|name| !given.contains(*name)) {
-                self.add(name, &mut own, &mut open);
+                self.add(name, &mut found);
             }
         }
         let mut seen = FxHashSet::default();
-        while let Some(file) = open.pop() {
-            let named = self.symbols.named.get(&file).into_iter().flatten();
-            for name in named.filter(|name| !given.contains(*name)) {
-                if seen.insert(*name) && (with_unread || !self.defines(&own, name)) {
-                    self.add(name, &mut own, &mut open);
+        let mut seen_inside = FxHashSet::default();
+        while let Some(file) = found.open.pop() {
+            let named = self.names_of(file, found.apart.contains(&file));
+            for name in named.filter(|name| !given.contains(name)) {
+                if seen.insert(name) && (with_unread || !self.defines(&found.own, name)) {
+                    self.add(name, &mut found);
                 }
             }
+            if self.computing.contains(&file) {
+                self.add_included(file, &mut seen_inside, &mut found);
+            }
         }
-        own.extend(&self.lone);
-        own
+        found.own.extend(&self.lone);
+        found
+    }
+
+    /// What the files of a module name.
+    fn names_of_all(&self, found: &Found) -> impl Iterator<Item = &'a str> {
+        let files = found.own.iter();
+        files.flat_map(|&file| self.names_of(file, found.apart.contains(&file)))
+    }
+
+    /// What the file names, as a part of other units or apart.
+    fn names_of(&self, file: FileId, is_apart: bool) -> impl Iterator<Item = &'a str> {
+        let left_out = self.symbols.when_included.get(&file).filter(|_| is_apart);
+        let named = self.symbols.named.get(&file).into_iter().flatten();
+        named
+            .copied()
+            .filter(move |name| left_out.is_none_or(|names| !names.contains(name)))
+    }
+
+    /// What is included by the name of a macro is of the file that includes it: adds the headers that
+    /// nobody is seen to include, and the files with what `file` names and only who includes them has.
+    fn add_included(&self, file: FileId, seen: &mut FxHashSet<&'a str>, found: &mut Found) {
+        found.extend(self.lone.iter().copied());
+        let named = self.symbols.named.get(&file).into_iter().flatten();
+        for name in named.filter(|name| seen.insert(**name)) {
+            for &file in self.symbols.defined_inside.get(name).into_iter().flatten() {
+                let mut more = FxHashSet::default();
+                self.cx.program.includes.reach(file, &mut more);
+                found.extend(more.into_iter());
+            }
+        }
     }
 
     /// Whether one of the files defines `name`, and no prototype lets a build without that definition
@@ -203,34 +267,69 @@ impl<'a> Linker<'a> {
         files.any(|file| own.contains(file))
     }
 
-    /// Adds the units of the files that define `name`.
-    fn add(&self, name: &str, own: &mut FxHashSet<FileId>, open: &mut Vec<FileId>) {
-        for &file in self.symbols.defined.get(name).into_iter().flatten() {
+    /// Adds the units of the files that define `name`: those of programs only if it is declared, and
+    /// nothing else defines it.
+    fn add(&self, name: &str, found: &mut Found) {
+        let defined = self.symbols.defined.get(name).into_iter().flatten();
+        let is_program = |file: &FileId| self.programs.contains(*file);
+        let may_be_program = defined.clone().all(is_program)
+            && (self.symbols.declared.contains(name) || !self.symbols.knows_declared);
+        for &file in defined {
             let solid = self.symbols.solid_for_others.get(&file);
-            let has = |name: &str| solid.is_some_and(|names| names.contains(name));
-            // A program beside the module, such as one for tests, is no part of it.
-            if own.contains(&file) && has(name) || has("main") || name == "main" {
+            let is_solid = || solid.is_some_and(|names| names.contains(name));
+            if found.own.contains(&file) && is_solid()
+                || name == "main"
+                || is_program(&file) && !may_be_program
+            {
                 continue;
             }
             let mut more = FxHashSet::default();
             more.insert(file);
             self.join(file, &mut more);
-            open.extend(more.into_iter().filter(|&file| own.insert(file)));
-        }
-        // What is included by the name of a macro is of the file that includes it.
-        if self.cx.program.includes.has_computed() {
-            for &file in self.symbols.defined_inside.get(name).into_iter().flatten() {
-                let mut more = FxHashSet::default();
-                self.cx.program.includes.reach(file, &mut more);
-                open.extend(more.into_iter().filter(|&file| own.insert(file)));
-            }
+            found.extend(more.into_iter());
         }
     }
 
-    /// Adds the translation units that hold `file`.
+    /// Adds the translation units that hold `file`, other than programs that include it.
     fn join(&self, file: FileId, own: &mut FxHashSet<FileId>) {
-        for (_, unit) in self.units.iter().filter(|(_, unit)| unit.contains(&file)) {
-            own.extend(unit);
+        for (root, unit) in self.units.iter().filter(|(_, unit)| unit.contains(&file)) {
+            match self.programs.begins(*root) {
+                true => self.cx.program.includes.reach(file, own),
+                false => own.extend(unit),
+            }
         }
     }
+}
+
+/// The files of a module as they are found.
+struct Found {
+    own: FxHashSet<FileId>,
+    /// Those whose names were not looked at yet.
+    open: Vec<FileId>,
+    /// Those that are compiled by themselves, and are part of no other unit.
+    apart: FxHashSet<FileId>,
+}
+
+impl Found {
+    fn extend(&mut self, files: impl Iterator<Item = FileId>) {
+        for file in files {
+            // What it names as a part of another unit was not looked at.
+            if self.own.insert(file) || self.apart.remove(&file) {
+                self.open.push(file);
+            }
+        }
+    }
+}
+
+/// Whether no file is seen to include the header, or another one with the same text.
+fn is_lone(cx: &PackageCx<'_>, package: &Package, id: FileId) -> bool {
+    let includes = &cx.program.includes;
+    let is_bare = |id| package.info(id).kind == FileKind::Header && !includes.is_included(id);
+    let file = package.files.get(id);
+    let is_same = |(other, it): (FileId, &SourceFile)| {
+        it.path().file_name() == file.path().file_name()
+            && includes.is_included(other)
+            && it.bytes() == file.bytes()
+    };
+    is_bare(id) && !package.files.iter().any(is_same)
 }

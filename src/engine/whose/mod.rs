@@ -3,6 +3,8 @@
 
 mod built;
 mod linked;
+mod macros;
+mod programs;
 mod symbols;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,19 +18,22 @@ use crate::package::Package;
 use crate::rule::PackageCx;
 use crate::source::FileId;
 
-/// The files of each module, by the file of its `PyInit_` function.
+/// The files of each module, by the file that tells it apart; of several that are made of one text
+/// also those of all, by the file with that text.
 pub(super) fn files_of_modules(
     cx: &PackageCx<'_>,
     package: &Package,
 ) -> BTreeMap<FileId, FxHashSet<FileId>> {
     let mut names: BTreeMap<FileId, BTreeSet<String>> = BTreeMap::new();
-    for module in find_modules(cx) {
-        names.entry(module.place.0).or_default().insert(module.name);
+    let modules = find_modules(cx);
+    for made in modules.iter().flat_map(|module| &module.made) {
+        let of = names.entry(made.file).or_default();
+        of.insert(made.name.clone());
     }
     if names.is_empty() {
         return BTreeMap::new();
     }
-    let linker = Linker::new(cx, package);
+    let linker = Linker::new(cx, package, &names.keys().copied().collect());
     let build = Build::new(cx, package);
     let units: BTreeMap<FileId, FxHashSet<FileId>> = names
         .keys()
@@ -42,12 +47,18 @@ pub(super) fn files_of_modules(
             // The name of a macro, or of another module: any file may be linked into it.
             Built::Strange => {
                 let mut own = own;
-                let all = package.analysed().map(|(id, _)| id);
+                let all = linker.all(|file| build.names(file)).into_iter();
                 own.extend(all.filter(|id| !of_modules.contains(id)));
                 linker.of_unit(file, own)
             }
         };
         (file, own)
     });
-    files.collect()
+    let mut files: BTreeMap<FileId, FxHashSet<FileId>> = files.collect();
+    for module in &modules {
+        let all = module.made.iter().filter_map(|made| files.get(&made.file));
+        let all: FxHashSet<FileId> = all.flatten().copied().collect();
+        files.entry(module.place.0).or_default().extend(all);
+    }
+    files
 }

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::macros::Macros;
 use crate::ast::{Declaration, ExprKind, Function, Name, Storage, Tree, TypeKind};
 use crate::lex::TokenKind;
 use crate::package::{FileKind, Package};
@@ -57,6 +58,9 @@ pub(super) struct Symbols<'a> {
     undefined: FxHashSet<(Place, &'a str)>,
     /// What a file names, and does not define itself in every build.
     pub(super) named: BTreeMap<FileId, Words<'a>>,
+    /// Of that, what it does not name where it is compiled by itself, and no other file includes it:
+    /// macros then.
+    pub(super) when_included: FxHashMap<FileId, Words<'a>>,
     /// What is declared, and may be defined in text that was not read.
     pub(super) declared: Words<'a>,
     /// Files of which it is not known what they define, or that run by themselves.
@@ -93,12 +97,51 @@ impl<'a> Symbols<'a> {
         let mut places = cx.program.items.iter().map(|item| item.place.0);
         symbols.knows_declared = package.analysed().all(|(file, _)| !bare(file))
             || places.any(|file| package.info_of(file).is_some() && bare(file));
+        symbols.note_when_included(cx, package, &macros);
         for (file, named) in &mut symbols.named {
             if let Some(solid) = symbols.solid.get(file) {
                 named.retain(|name| !solid.contains(name));
             }
         }
         symbols
+    }
+
+    fn note_when_included(
+        &mut self,
+        cx: &'a PackageCx<'_>,
+        package: &Package,
+        macros: &Macros<'a>,
+    ) {
+        let is_c = |file: FileId| {
+            let info = package.info_of(file);
+            info.is_some_and(|info| info.kind == FileKind::C)
+        };
+        let files = self.named.iter();
+        let files =
+            files.filter(|(file, _)| is_c(**file) && cx.program.includes.is_included(**file));
+        for (&file, named) in files {
+            let apart = named
+                .iter()
+                .filter(|name| macros.is_always(file, name.as_bytes()));
+            self.when_included.insert(file, apart.copied().collect());
+        }
+        // #define helper(n) (n)    names = helper;
+        let items = cx.program.items.iter();
+        for item in items.filter(|item| item.unit == item.place.0) {
+            let Some(left_out) = self.when_included.get_mut(&item.place.0) else {
+                continue;
+            };
+            match item.tree() {
+                Some(tree) => {
+                    let names = tree.exprs.iter().filter_map(|it| global(&it.kind));
+                    names.for_each(|name| _ = left_out.remove(name));
+                }
+                None => {
+                    let text = Text::new(cx, item, macros).words;
+                    left_out.retain(|name| !text.contains(name.as_bytes()));
+                }
+            }
+        }
     }
 
     fn add_function(
@@ -167,7 +210,7 @@ impl<'a> Symbols<'a> {
         gap: Option<&Option<&'a str>>,
     ) {
         match (gap, text.raw.first()) {
-            (Some(Some(function)), _) => {
+            (Some(Some(function)), _) if !is_keyword(function.as_bytes()) => {
                 add_file(&mut self.defined, function, item.place.0);
                 self.name(item, None, text);
             }
@@ -239,11 +282,15 @@ impl<'a> Symbols<'a> {
             .iter()
             .filter_map(|word| std::str::from_utf8(word).ok());
         named.extend(words.filter(|word| !own.contains(word)));
-        for expr in tree.into_iter().flat_map(|tree| &tree.exprs) {
-            if let ExprKind::Name(Name::Global(name)) = &expr.kind {
-                named.insert(name);
-            }
-        }
+        let exprs = tree.into_iter().flat_map(|tree| &tree.exprs);
+        named.extend(exprs.filter_map(|it| global(&it.kind)));
+    }
+}
+
+fn global(expr: &ExprKind) -> Option<&str> {
+    match expr {
+        ExprKind::Name(Name::Global(name)) => Some(name),
+        _ => None,
     }
 }
 
@@ -264,33 +311,6 @@ fn undefined<'a>(cx: &'a PackageCx<'_>) -> FxHashSet<(Place, &'a str)> {
         names.map(|it| (item.place, it.name.as_str()))
     });
     declared.collect()
-}
-
-/// The words that stand for macros, in any configuration.
-struct Macros<'a>(FxHashMap<&'a [u8], FxHashSet<&'a [u8]>>);
-
-impl<'a> Macros<'a> {
-    fn new(cx: &'a PackageCx<'_>, package: &'a Package) -> Self {
-        let mut all = FxHashMap::<&[u8], FxHashSet<&[u8]>>::default();
-        for (id, file) in package.files.iter() {
-            for (name, words) in cx.program.index[id.index()].replaced(file) {
-                all.entry(name).or_default().extend(words);
-            }
-        }
-        Self(all)
-    }
-
-    /// Adds the words that stand for those of `words`, and for these.
-    fn add_to(&self, words: &mut FxHashSet<&'a [u8]>) {
-        let mut open: Vec<&[u8]> = words.iter().copied().collect();
-        while let Some(word) = open.pop() {
-            for &more in self.0.get(word).into_iter().flatten() {
-                if words.insert(more) {
-                    open.push(more);
-                }
-            }
-        }
-    }
 }
 
 /// What an item is that was not looked at, as far as its tokens show.
@@ -319,11 +339,8 @@ impl<'a> Shape<'a> {
             is_name && is(at + 1, b"(") && !text.starts_with(b"__attribute")
         };
         let name = (1..tokens.len()).find(is_word).map(|at| tokens[at].1);
-        let is_first = tokens
-            .first()
-            .is_some_and(|(_, text)| macros.0.contains_key(text))
-            && is(1, b"(");
-        let name = name.filter(|name| !is_first && !macros.0.contains_key(name));
+        let is_first = tokens.first().is_some_and(|(_, text)| macros.has(text)) && is(1, b"(");
+        let name = name.filter(|name| !is_first && !macros.has(name));
         let name = name.and_then(|name| std::str::from_utf8(name).ok());
         match (name, tokens.last()) {
             (Some(name), Some((_, b"}"))) => Self::Function(name),
@@ -364,6 +381,13 @@ impl<'a> Text<'a> {
             before = text;
         }
         macros.add_to(&mut words);
+        let expanded = item.tokens.expansions.iter().map(|it| it.name.as_bytes());
+        // What is not understood may mean the function all the same: `(helper)(1)`.
+        let is_own = |_: &&[u8]| file == item.unit && item.body.is_some();
+        let never_meant = expanded
+            .filter(is_own)
+            .filter(|name| macros.is_always(file, name));
+        never_meant.for_each(|name| _ = words.remove(name));
         if ASSEMBLY.iter().any(|word| words.contains(word)) {
             let strings = tokens[begin..end]
                 .iter()

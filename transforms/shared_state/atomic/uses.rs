@@ -138,7 +138,7 @@ impl<'v> Scope<'v> {
             }
         }
         // `#include NAME` may lead to any file.
-        if includes.has_computed() {
+        if includes.computed().next().is_some() {
             files.extend(cx.program.files.iter().map(|(id, _)| id));
         }
         let mut reached = FxHashSet::default();

@@ -3,6 +3,7 @@
 mod at_init;
 mod atomic;
 mod objects;
+mod phases;
 mod publish;
 
 use super::lazy_cache::LAZY_STATIC_CACHE;
