@@ -274,7 +274,10 @@ fn a_header_from_outside_names_headers_from_outside() {
         int other(int i) { return rect(i); }\n";
     let b = module("b", "int other(int);", "other(1)");
     let files = |header: &'static str| [("draw.c", rect), ("state.h", header)];
-    let own = |include: &str| format!("#include \"state.h\"\n#include {include}\nint rect(int);");
+    // Of the library's function nothing else is known.
+    let fact = "/* ungil: thread-safe(rect) */";
+    let own =
+        |include: &str| format!("{fact}\n#include \"state.h\"\n#include {include}\nint rect(int);");
     let is_safe = |include: &str, header: &'static str, more: (&'static str, &'static str)| {
         let files = files(header);
         let all: Vec<_> = files.iter().copied().chain([more, ("b.c", &*b)]).collect();

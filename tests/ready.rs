@@ -1,5 +1,5 @@
-//! Small modules whose methods race, the same without a race, and with locks: only the second may
-//! be declared without a question.
+//! Small modules whose methods race, the same without a race, with locks, and without a race that is
+//! easy to prove: only the second may be declared without a question.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -79,10 +79,11 @@ fn a_module_whose_writes_are_accounted_for_is_declared() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-#[test]
-fn what_locks_account_for_is_the_one_thing_to_confirm() {
+/// Checks that each module of `text` has one question, which `says` what is asked and names the place
+/// in its title.
+fn asks_once(text: &'static str, says: &str) {
     let mut wrong = Vec::new();
-    for (title, code) in cases(include_str!("ready/locked.c")) {
+    for (title, code) in cases(text) {
         let (_, named) = title.split_once(": ").unwrap();
         let folder = folder(&code);
         let said = ungil(&folder, &["check"]);
@@ -90,12 +91,22 @@ fn what_locks_account_for_is_the_one_thing_to_confirm() {
             .lines()
             .filter(|it| it.contains("to confirm:"))
             .collect();
-        let is_it = |it: &&str| it.contains("with their lock held") && it.contains(named);
+        let is_it = |it: &&str| it.contains(says) && it.contains(named);
         if is_declared(&folder) || asked.len() != 1 || !asked.iter().all(is_it) {
             wrong.push(format!("{title}\n{said}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_locks_account_for_is_the_one_thing_to_confirm() {
+    asks_once(include_str!("ready/locked.c"), "with their lock held");
+}
+
+#[test]
+fn what_is_private_without_a_short_proof_is_the_one_thing_to_confirm() {
+    asks_once(include_str!("ready/asked.c"), "which could not be proven");
 }
 
 #[test]
@@ -117,6 +128,7 @@ fn the_modules_compile() {
         include_str!("ready/racy.c"),
         include_str!("ready/innocent.c"),
         include_str!("ready/locked.c"),
+        include_str!("ready/asked.c"),
     ] {
         for (_, code) in cases(text) {
             let folder = folder(&code);

@@ -250,6 +250,8 @@ fn asks_about(body: &str) -> Option<String> {
         text.contains("= help: safe fix "),
         "{text}"
     );
+    // Buffers in structs are private without a proof.
+    let asked = asked.filter(|(_, what)| !what.contains("could not be proven"));
     let names = asked?.1.split_once(": ").unwrap().1;
     Some(names.split_once(" in `").unwrap().0.to_owned())
 }

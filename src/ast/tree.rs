@@ -93,6 +93,24 @@ impl Tree {
         }
     }
 
+    /// What a call calls; `None` for other expressions.
+    #[must_use]
+    pub fn callee(&self, call: ExprId) -> Option<ExprId> {
+        match self.expr(call).kind {
+            ExprKind::Call { callee, .. } => Some(callee),
+            _ => None,
+        }
+    }
+
+    /// The arguments of a call; none for other expressions.
+    #[must_use]
+    pub fn arguments(&self, call: ExprId) -> &[ExprId] {
+        match &self.expr(call).kind {
+            ExprKind::Call { args, .. } => args,
+            _ => &[],
+        }
+    }
+
     /// Whether another variable has the same name.
     #[must_use]
     pub fn has_namesake(&self, local: LocalId) -> bool {

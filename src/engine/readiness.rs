@@ -147,7 +147,8 @@ impl Open {
     #[must_use]
     pub fn of_declared(&self) -> Self {
         let mut open = self.clone();
-        let is_answered = |why: &Why| matches!(why, Why::Guarded | Why::Once | Why::Again);
+        let is_answered =
+            |why: &Why| matches!(why, Why::Guarded | Why::Once | Why::Again | Why::Unproven);
         open.left.retain(|why, _| !is_answered(why));
         open
     }
@@ -183,43 +184,46 @@ impl Open {
             parts.push(rest.to_owned());
         }
         parts.extend(self.left.iter().map(|(why, names)| {
-            let what = match why {
-                Why::Writes => {
-                    "these writes, which methods reach without a known lock, do not race"
-                }
-                Why::Member => "Python code does not read or set these while they are in use",
-                Why::Calls => {
-                    "these calls are safe if several threads make them with the same data at the \
-                     same time"
-                }
-                Why::Assembly => "this assembly writes no shared memory",
-                Why::Unguarded => "these are safe without the lock that guards them elsewhere",
-                Why::Decides => {
-                    "no other thread changes these atomic numbers between the read and the step \
-                     that depends on them"
-                }
-                Why::Guarded => {
-                    "what is read of these with their lock held is not relied on after it is \
-                     released, and what belongs together is changed while it is held once"
-                }
-                Why::Once => {
-                    "all uses of what these functions set come after the call that runs them"
-                }
-                Why::Again => {
-                    "Python code does not call `__init__` again on an object that other threads use"
-                }
-                Why::Stale => {
-                    "no other thread changes the container or releases the object before these \
-                     uses (the size of a container that is copied separately, an object whose \
-                     reference was given up, or a value borrowed from it)"
-                }
-                Why::Unread => {
-                    "these are safe although no analysed file defines them or shows all uses"
-                }
-            };
+            let what = asked(*why);
             format!("{what}: {}", listed(names, most))
         }));
         parts
+    }
+}
+
+/// What a person has to confirm of places that are left.
+const fn asked(why: Why) -> &'static str {
+    match why {
+        Why::Writes => "these writes, which methods reach without a known lock, do not race",
+        Why::Member => "Python code does not read or set these while they are in use",
+        Why::Calls => {
+            "these calls are safe if several threads make them with the same data at the \
+             same time"
+        }
+        Why::Assembly => "this assembly writes no shared memory",
+        Why::Unguarded => "these are safe without the lock that guards them elsewhere",
+        Why::Decides => {
+            "no other thread changes these atomic numbers between the read and the step \
+             that depends on them"
+        }
+        Why::Guarded => {
+            "what is read of these with their lock held is not relied on after it is \
+             released, and what belongs together is changed while it is held once"
+        }
+        Why::Once => "all uses of what these functions set come after the call that runs them",
+        Why::Again => {
+            "Python code does not call `__init__` again on an object that other threads use"
+        }
+        Why::Stale => {
+            "no other thread changes the container or releases the object before these \
+             uses (the size of a container that is copied separately, an object whose \
+             reference was given up, or a value borrowed from it)"
+        }
+        Why::Unproven => {
+            "no other thread uses what these change while they run, which could not be \
+             proven"
+        }
+        Why::Unread => "these are safe although no analysed file defines them or shows all uses",
     }
 }
 
@@ -325,6 +329,10 @@ impl<'c, 'a> Readiness<'c, 'a> {
             for it in own.map(|(left, _)| left).filter(|it| is_open(it)) {
                 let of = open.left.entry(it.why).or_default();
                 of.insert(self.in_words(it));
+            }
+            // Where something is known to be open, what is not proven besides is no question.
+            if !open.kinds.is_empty() || open.left.keys().any(|why| *why != Why::Unproven) {
+                open.left.remove(&Why::Unproven);
             }
         }
         open

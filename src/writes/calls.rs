@@ -407,18 +407,7 @@ impl<'a> Body<'_, '_, 'a> {
 
     /// An expression as the file has it.
     pub(super) fn text(&self, expr: ExprId) -> String {
-        let cx = self.walk.cx;
-        let text = cx
-            .span(self.item, expr)
-            .map(|(file, span)| cx.file(file).text(span));
-        match text {
-            Some(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
-            None => match &self.tree().expr(expr).kind {
-                ExprKind::Member { field, .. } => format!("->{field}"),
-                ExprKind::Name(Name::Global(name)) => name.to_string(),
-                _ => "a place of a macro".to_owned(),
-            },
-        }
+        self.walk.text(self.item, expr)
     }
 }
 

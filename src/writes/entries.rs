@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Why;
 use super::guards::Guards;
+use super::plain::Foreign;
 use super::targets::{destructors, functions, parameter};
 use super::value::Value;
 use super::walk::{Context, Walk};
@@ -92,6 +93,32 @@ impl Walk<'_, '_> {
         let params = |role| (0..count.max(1)).map(|at| parameter(role, at)).collect();
         let params = roles.map(|role| -> Option<Vec<Value>> { params(role) });
         params.flatten().collect()
+    }
+
+    /// Whose the parameters of a function are that is called from elsewhere than what is seen; of
+    /// the others, calls tell.
+    /// `destructors` are those of capsules.
+    pub(super) fn entry_parameters(
+        &self,
+        item: ItemId,
+        function: &Function,
+        destructors: &BTreeSet<String>,
+    ) -> Vec<Foreign> {
+        let count = function.params.len();
+        let mut all = vec![Foreign::NOT; count];
+        let roles = self.roles(item, function);
+        for params in &roles {
+            for (known, value) in all.iter_mut().zip(params) {
+                *known |= Foreign::of(*value);
+            }
+        }
+        let is_destructor = destructors.contains(&function.name);
+        let calls = self.cx.call_index();
+        let is_mentioned = calls.is_mentioned(&function.name) && roles.is_empty();
+        if is_mentioned && !is_destructor || calls.may_be_called_unseen(&function.name) {
+            all.fill(Foreign::GIVEN);
+        }
+        all
     }
 
     /// Looks at a function that is called from somewhere with anything.

@@ -32,6 +32,7 @@ mod lost;
 mod members;
 mod outside;
 mod owned;
+mod plain;
 mod published;
 mod reached;
 mod reads;
@@ -75,6 +76,8 @@ pub enum Why {
     Again,
     /// It uses what was true of an object that others have, and may no longer be.
     Stale,
+    /// It is not shown that nobody else has what it changes.
+    Unproven,
     /// It was not read.
     Unread,
 }
@@ -101,6 +104,7 @@ pub struct Left {
 pub fn left(cx: &PackageCx<'_>) -> BTreeMap<Rc<Left>, BTreeSet<FileId>> {
     let mut walk = walk::Walk::new(cx);
     walk.run();
+    walk.leave_everywhere(plain::Plain::check(&walk));
     let mut left = walk.left();
     for unread in unread::unread(cx) {
         let file = unread.file;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use fixedbitset::FixedBitSet;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Left;
 use super::guards::{Use, guarded};
@@ -92,6 +92,15 @@ impl Reached {
     pub(super) fn note(&mut self, left: Left) {
         let nodes = self.lefts.entry(left.into()).or_default();
         nodes.extend(self.open.last());
+    }
+
+    /// Notes what some nodes have left, but for places where something is left already.
+    pub(super) fn note_others(&mut self, found: impl Iterator<Item = (Vec<usize>, Left)>) {
+        let place = |left: &Left| (left.file, left.span.start());
+        let known: FxHashSet<_> = self.lefts.keys().map(|left| place(left)).collect();
+        for (nodes, left) in found.filter(|(_, left)| !known.contains(&place(left))) {
+            self.lefts.entry(left.into()).or_default().extend(nodes);
+        }
     }
 
     /// Notes a use of what a lock may guard.

@@ -14,7 +14,7 @@ use super::targets::Targets;
 use super::text::Text;
 use super::value::{Kinds, Value};
 use super::{Left, Why};
-use crate::ast::{ExprId, Function, Storage, TokenRange, Type};
+use crate::ast::{ExprId, ExprKind, Function, Name, Storage, TokenRange, Type};
 use crate::program::Types;
 use crate::roles::Role;
 use crate::rule::{ItemId, PackageCx};
@@ -225,6 +225,34 @@ impl<'c, 'a> Walk<'c, 'a> {
     /// Notes a use of what a lock may guard.
     pub(super) fn note_use(&mut self, it: Use) {
         self.reached.note_use(it);
+    }
+
+    /// An expression as it stands in the text, on one line.
+    pub(super) fn text(&self, item: ItemId, expr: ExprId) -> String {
+        let span = self.cx.span(item, expr);
+        if let Some((file, span)) = span {
+            let text = self.cx.file(file).text(span);
+            return text.split_whitespace().collect::<Vec<_>>().join(" ");
+        }
+        match self.cx.tree(item).map(|tree| &tree.expr(expr).kind) {
+            Some(ExprKind::Member { field, .. }) => format!("->{field}"),
+            Some(ExprKind::Name(Name::Global(name))) => name.to_string(),
+            _ => "a place of a macro".to_owned(),
+        }
+    }
+
+    /// Notes what is left of functions in all contexts they were met in.
+    pub(super) fn leave_everywhere(&mut self, found: Vec<(ItemId, Left)>) {
+        let known = self.known.iter();
+        let nodes: BTreeSet<(ItemId, usize)> = known
+            .map(|(context, (node, _))| (context.item, *node))
+            .collect();
+        let nodes_of = |item| {
+            let nodes = nodes.range((item, 0)..=(item, usize::MAX));
+            nodes.map(|&(_, node)| node).collect()
+        };
+        let found = found.into_iter().map(|(item, left)| (nodes_of(item), left));
+        self.reached.note_others(found);
     }
 
     /// What is left at an expression, with its place.

@@ -74,16 +74,6 @@ static PyObject *f(PyObject *self, PyObject *arg)
     return PyLong_FromLong(n);
 }
 
-/*** a variable of each thread */
-static _Thread_local long level;
-static __thread char buffer[16];
-static PyObject *f(PyObject *self, PyObject *arg)
-{
-    level++;
-    strcpy(buffer, "x");
-    Py_RETURN_NONE;
-}
-
 /*** a new object that is filled before anybody has it */
 typedef struct { PyObject_HEAD long n; PyObject *name; } Item;
 static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item)};
@@ -137,44 +127,6 @@ static PyObject *f(PyObject *self, PyObject *arg)
     return PyUnicode_FromString(buffer);
 }
 
-/*** the context of a callback on the stack */
-typedef struct { long n; } count;
-static int each(void *context, int value) { count *c = context; c->n += value; return 0; }
-static void walk(int (*visit)(void *, int), void *context) { visit(context, 1); }
-static PyObject *f(PyObject *self, PyObject *arg)
-{
-    count c = {0};
-    walk(each, &c);
-    return PyLong_FromLong(c.n);
-}
-
-/*** a callback of a library with the stack */
-typedef struct { long n; } count;
-static int each(void *context, int value) { count *c = context; c->n += value; return 0; }
-int lib_walk(int (*visit)(void *, int), void *context);
-static PyObject *f(PyObject *self, PyObject *arg)
-{
-    count c = {0};
-    lib_walk(each, &c);
-    return PyLong_FromLong(c.n);
-}
-
-/*** a converter that fills a local */
-static int convert(PyObject *object, void *out)
-{
-    *(long *)out = PyLong_AsLong(object);
-    return 1;
-}
-static PyObject *f(PyObject *self, PyObject *arg)
-{
-    long n = 0;
-    PyObject *args = PyTuple_Pack(1, arg);
-    if (args == NULL) { return NULL; }
-    int ok = PyArg_ParseTuple(args, "O&", convert, &n);
-    Py_DECREF(args);
-    return ok ? PyLong_FromLong(n) : NULL;
-}
-
 /*** a capsule that is only read */
 typedef struct { long n; } client;
 static PyObject *f(PyObject *self, PyObject *arg)
@@ -196,19 +148,6 @@ static PyObject *f(PyObject *self, PyObject *arg)
     strtok_r(text, " ", &rest);
     localtime_r(&now, &tm);
     return PyLong_FromDouble(sqrt(tm.tm_hour + rand_r(&seed)));
-}
-
-/*** a library that gets the stack and numbers */
-typedef struct { int level; } Library;
-int lib_init(Library *lib, int level);
-int lib_sum(const char *text, long size);
-static PyObject *f(PyObject *self, PyObject *arg)
-{
-    Library lib = {0};
-    const char *text = PyUnicode_AsUTF8(arg);
-    if (text == NULL) { return NULL; }
-    lib_init(&lib, 3);
-    return PyLong_FromLong(lib_sum(text, 3));
 }
 
 /*** a library of which the project speaks */
@@ -247,51 +186,6 @@ static PyObject *f(PyObject *self, PyObject *arg)
     to[0] = 'x';
     memcpy(to + 1, "abc", 3);
     return result;
-}
-
-/*** a buffer that the caller lends */
-static PyObject *f(PyObject *self, PyObject *arg)
-{
-    Py_buffer view;
-    if (PyObject_GetBuffer(arg, &view, PyBUF_WRITABLE) < 0) { return NULL; }
-    char *to = view.buf;
-    if (view.len > 0) { to[0] = 'x'; }
-    PyBuffer_Release(&view);
-    Py_RETURN_NONE;
-}
-
-/*** a list that is built and freed here */
-typedef struct node { struct node *next; long value; } node;
-static node *push(node *head, long value)
-{
-    node *n = malloc(sizeof(node));
-    if (n == NULL) { return head; }
-    n->next = head;
-    n->value = value;
-    return n;
-}
-static PyObject *f(PyObject *self, PyObject *arg)
-{
-    node *head = NULL;
-    for (int i = 0; i < 3; i++) { head = push(head, i); }
-    while (head != NULL) {
-        node *next = head->next;
-        head->value = 0;
-        free(head);
-        head = next;
-    }
-    Py_RETURN_NONE;
-}
-
-/*** a function behind a pointer in a table, with the stack */
-typedef struct { long n; } sub;
-static void go(sub *s) { s->n++; }
-static const struct { void (*run)(sub *); } ops[] = {{go}};
-static PyObject *f(PyObject *self, PyObject *arg)
-{
-    sub s = {0};
-    ops[0].run(&s);
-    return PyLong_FromLong(s.n);
 }
 
 /*** a static that a comment says is guarded */
@@ -421,17 +315,6 @@ static PyObject *f(PyObject *self, PyObject *d)
     Py_RETURN_NONE;
 }
 
-/*** a local copied through a struct */
-typedef struct { char *to; } box;
-static PyObject *f(PyObject *self, PyObject *o)
-{
-    char text[8];
-    box a = {text}, b;
-    memcpy(&b, &a, sizeof b);
-    b.to[0] = 'x';
-    return PyLong_FromLong(text[0]);
-}
-
 /*** new bytes that are resized and filled */
 static PyObject *f(PyObject *self, PyObject *o)
 {
@@ -530,17 +413,6 @@ static PyObject *f(PyObject *self, PyObject *l)
     return (PyObject *)it;
 }
 
-/*** an encoded copy that is changed */
-static PyObject *f(PyObject *self, PyObject *args)
-{
-    char *s = NULL;
-    if (!PyArg_ParseTuple(args, "es", "utf-8", &s)) { return NULL; }
-    for (char *p = s; *p; p++) { if (*p == '-') { *p = '_'; } }
-    PyObject *r = PyUnicode_FromString(s);
-    PyMem_Free(s);
-    return r;
-}
-
 /*** new bytes by their address */
 static PyObject *f(PyObject *self, PyObject *o)
 {
@@ -550,16 +422,6 @@ static PyObject *f(PyObject *self, PyObject *o)
     if (b == NULL || PyBytes_AsStringAndSize(b, &p, &n) < 0) { return NULL; }
     memset(p, 0, n);
     return b;
-}
-
-/*** a writable buffer that is filled */
-static PyObject *f(PyObject *self, PyObject *args)
-{
-    Py_buffer v;
-    if (!PyArg_ParseTuple(args, "w*", &v)) { return NULL; }
-    memset(v.buf, 0, v.len);
-    PyBuffer_Release(&v);
-    Py_RETURN_NONE;
 }
 
 /*** a buffer that an object exports */
@@ -639,18 +501,6 @@ static PyObject *f(PyObject *self, PyObject *o)
     Py_RETURN_NONE;
 }
 
-/*** a dealloc that clears its own */
-typedef struct { PyObject_HEAD PyObject *name; char *text; } Item;
-static void item_dealloc(PyObject *op)
-{
-    Item *it = (Item *)op;
-    Py_CLEAR(it->name);
-    if (it->text) { it->text[0] = 0; free(it->text); it->text = NULL; }
-    Py_TYPE(op)->tp_free(op);
-}
-static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_dealloc = item_dealloc};
-static PyObject *f(PyObject *self, PyObject *o) { return PyType_GenericNew(&ItemType, NULL, NULL); }
-
 /*** an argument that is replaced by a new tuple */
 static PyObject *f(PyObject *self, PyObject *args)
 {
@@ -694,34 +544,6 @@ static PyObject *f(PyObject *self, PyObject *l)
     if (name == NULL || PyList_Append(l, name) < 0) { return NULL; }
     Item *it = make(name);
     if (it != NULL) { it->n = 3; }
-    return (PyObject *)it;
-}
-
-/*** a destructor that writes into memory of its own object */
-typedef struct node { struct node *next; long n; } node;
-typedef struct { PyObject_HEAD node *first; char *text; } Item;
-static void dealloc(Item *it)
-{
-    node *at = it->first;
-    it->text[0] = 0;
-    free(it->text);
-    while (at != NULL) {
-        node *next = at->next;
-        at->n = 0;
-        free(at);
-        at = next;
-    }
-    Py_TYPE(it)->tp_free((PyObject *)it);
-}
-static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_dealloc = (destructor)dealloc};
-static PyObject *f(PyObject *self, PyObject *arg)
-{
-    Item *it = (Item *)ItemType.tp_alloc(&ItemType, 0);
-    if (it == NULL) { return NULL; }
-    it->text = malloc(4);
-    node *first = malloc(sizeof *first);
-    first->next = it->first;
-    it->first = first;
     return (PyObject *)it;
 }
 

@@ -2308,3 +2308,136 @@ static PyObject *f(PyObject *self, PyObject *arg)
     Py_XDECREF(next);
     return result < 0 ? NULL : Py_NewRef(Py_None);
 }
+
+/*** what a helper gives is a number of static memory: `p->n` in `f` */
+typedef struct { long n; } entry;
+static uintptr_t cells[8];
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    entry none = {0}, *p = NULL;
+    uintptr_t cell = cells[PyLong_AsLong(arg) & 7];
+    p = cell ? (entry *)(cell >> 2 << 2) : &none;
+    p->n++;
+    return PyLong_FromLong(p->n);
+}
+
+/*** a literal leads to static memory: `self->at.pool->n` in `dealloc` */
+struct pool { long n; };
+static struct pool the_pool;
+typedef struct { PyObject_HEAD struct { struct pool *pool; } at; } Item;
+static PyTypeObject ItemType;
+static struct pool *pool_of(void) { return &the_pool; }
+static void dealloc(PyObject *op)
+{
+    Item *self = (Item *)op;
+    self->at.pool->n--;
+    PyObject_Free(op);
+}
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_dealloc = dealloc,
+};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Item *item = PyObject_New(Item, &ItemType);
+    if (item == NULL)
+        return NULL;
+    memcpy(&item->at, &(struct { struct pool *pool; }){pool_of()}, sizeof item->at);
+    return (PyObject *)item;
+}
+
+/*** a callback gets the object in a field of a struct: `item->n` in `f` */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyTypeObject ItemType;
+struct context { PyObject *object; };
+static PyObject *f(PyObject *self, PyObject *callback)
+{
+    Item *item = PyObject_New(Item, &ItemType);
+    if (item == NULL)
+        return NULL;
+    struct context context = {0};
+    context.object = (PyObject *)item;
+    PyObject *result = PyObject_CallOneArg(callback, context.object);
+    Py_XDECREF(result);
+    item->n = 1;
+    return (PyObject *)item;
+}
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "m.Item", .tp_basicsize = sizeof(Item),
+};
+
+/*** the operand of an operator is seen by its other side: `item->n` in `f` */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyTypeObject ItemType;
+static PyObject *f(PyObject *self, PyObject *other)
+{
+    Item *item = PyObject_New(Item, &ItemType);
+    if (item == NULL)
+        return NULL;
+    PyObject *sum = PyNumber_Add((PyObject *)item, other);
+    Py_XDECREF(sum);
+    item->n = 1;
+    return (PyObject *)item;
+}
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "m.Item", .tp_basicsize = sizeof(Item),
+};
+
+/*** a tuple that a helper makes holds the object: `item->n` in `f` */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyTypeObject ItemType;
+static PyObject *wrap(PyObject *it)
+{
+    PyObject *tuple = PyTuple_New(1);
+    if (tuple != NULL) {
+        Py_INCREF(it);
+        PyTuple_SET_ITEM(tuple, 0, it);
+    }
+    return tuple;
+}
+static PyObject *f(PyObject *self, PyObject *callback)
+{
+    Item *item = PyObject_New(Item, &ItemType);
+    PyObject *args = item != NULL ? wrap((PyObject *)item) : NULL;
+    if (args == NULL)
+        return NULL;
+    PyObject *result = PyObject_CallObject(callback, args);
+    Py_XDECREF(result);
+    Py_DECREF(args);
+    item->n = 1;
+    return (PyObject *)item;
+}
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "m.Item", .tp_basicsize = sizeof(Item),
+};
+
+/*** a view of the stack is given to Python: `text[0]` in `f` */
+static PyObject *f(PyObject *self, PyObject *callback)
+{
+    char text[64] = {0};
+    PyObject *view = PyMemoryView_FromMemory(text, 64, PyBUF_WRITE);
+    if (view == NULL)
+        return NULL;
+    PyObject *result = PyObject_CallOneArg(callback, view);
+    text[0]++;
+    Py_DECREF(view);
+    return result;
+}
+
+/*** a second name of a function: `next_number` in `f` */
+extern long next_number(void) __attribute__((alias("next_number_here")));
+static long number;
+long next_number_here(void);
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return PyLong_FromLong(next_number());
+}
+#ifdef OTHER_FILE
+long next_number_here(void) { return ++number; }
+#endif
+
+/*** a library without data of the module may keep a count of its own: `lib_next` in `f` */
+extern long lib_next(void);
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return PyLong_FromLong(lib_next());
+}

@@ -1,0 +1,160 @@
+//! What is not shown to be the function's own: a proof in the other direction.
+//!
+//! The analysis of `body.rs` looks for memory that threads may share. This one only lets pass what a
+//! short argument shows to be private, whatever the rest of the package does:
+//!
+//! ```c
+//! char *out = PyMem_Malloc(n);             /* made here, and nobody got it so far */
+//! out[0] = 'x';                            /* its own */
+//! self->count++;                           /* not its own */
+//! lib_run(out);                            /* nothing is known of the function */
+//! ```
+//!
+//! A pointer is the function's own if all that it may hold is the address of a variable on the
+//! stack, memory that a call made, or what all callers have for themselves; and if no path leads from
+//! where others get it to where it is written. Pointers that are read from memory are not.
+
+mod code;
+mod escape;
+mod origin;
+mod steps;
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+
+use super::targets::destructors;
+use super::walk::Walk;
+use crate::capi;
+use crate::cfg;
+use crate::roles::is_table;
+use crate::rule::ItemId;
+use code::Code;
+use escape::Escapes;
+pub(super) use origin::Foreign;
+use origin::{Origin, Origins, Result, Root};
+
+/// What is known of the functions that run after import.
+pub(super) struct Plain<'w, 'c, 'a> {
+    walk: &'w Walk<'c, 'a>,
+    /// Whose the parameters of functions may be, as far as calls were looked at.
+    given: FxHashMap<ItemId, Vec<Foreign>>,
+    /// What they give, and the parameters that others may have after a call, a bit for each.
+    results: FxHashMap<ItemId, (Result, u32)>,
+}
+
+impl<'w, 'c, 'a> Plain<'w, 'c, 'a> {
+    /// Looks at all functions that were met, until nothing new is found of their parameters and
+    /// results.
+    pub(super) fn check(walk: &'w Walk<'c, 'a>) -> Vec<(ItemId, super::Left)> {
+        let items: BTreeSet<ItemId> = walk.contexts.keys().copied().collect();
+        let functions = items
+            .iter()
+            .filter_map(|&item| Some((item, walk.cx.function(item)?)));
+        let codes: Vec<Code<'a>> = functions
+            .map(|(item, function)| {
+                Code::new(item, function, cfg::build(function, &capi::never_returns))
+            })
+            .collect();
+        let destructors = destructors(walk.cx);
+        let given = |code: &Code<'a>| {
+            let params = walk.entry_parameters(code.item, code.function, &destructors);
+            (code.item, params)
+        };
+        let mut plain = Self {
+            walk,
+            given: codes.iter().map(given).collect(),
+            results: FxHashMap::default(),
+        };
+        plain.solve(&codes);
+        codes
+            .iter()
+            .flat_map(|code| steps::unproven(&plain, code))
+            .collect()
+    }
+
+    /// Looks at functions again until nothing new is found of what they get and give.
+    fn solve(&mut self, codes: &[Code<'a>]) {
+        let numbers: FxHashMap<ItemId, usize> = codes
+            .iter()
+            .enumerate()
+            .map(|(at, code)| (code.item, at))
+            .collect();
+        let mut callers: Vec<Vec<usize>> = vec![Vec::new(); codes.len()];
+        for (at, code) in codes.iter().enumerate() {
+            for callee in steps::callees(self, code) {
+                callers
+                    .get_mut(numbers.get(&callee).copied().unwrap_or(usize::MAX))
+                    .into_iter()
+                    .for_each(|all| all.push(at));
+            }
+        }
+        let mut open: BTreeSet<usize> = (0..codes.len()).collect();
+        while let Some(at) = open.pop_first() {
+            let code = &codes[at];
+            let origins = Origins::find(self, code);
+            let escapes = Escapes::find(self, code, &origins);
+            let result = (escapes.result(self, code, &origins), escapes.params());
+            let given = steps::given(self, code, (&origins, &escapes));
+            if self.results.insert(code.item, result) != Some(result) {
+                open.extend(&callers[at]);
+            }
+            for (item, number, foreign) in given {
+                let known = self.given.entry(item).or_default();
+                if let Some(known) = known.get_mut(number) {
+                    let before = *known;
+                    *known |= foreign;
+                    if *known != before {
+                        open.extend(numbers.get(&item));
+                    }
+                }
+            }
+        }
+    }
+
+    /// What parameter `at` of a function may point into.
+    fn param(&self, item: ItemId, at: usize) -> Origin {
+        match self.given(item, at) {
+            Foreign::NOT => Origin::of(Root::Param(at)),
+            given => given.into(),
+        }
+    }
+
+    fn given(&self, item: ItemId, at: usize) -> Foreign {
+        let params = self.given.get(&item);
+        params
+            .and_then(|params| params.get(at))
+            .copied()
+            .unwrap_or(Foreign::KEPT)
+    }
+
+    /// What a function gives back: nothing so far, if it is still to be looked at.
+    fn result(&self, item: ItemId) -> Result {
+        match self.results.get(&item) {
+            Some((result, _)) => *result,
+            None if self.given.contains_key(&item) => Result::default(),
+            None => Result::UNKNOWN,
+        }
+    }
+
+    /// Whether others may have parameter `at` of a function after a call.
+    fn escapes(&self, item: ItemId, at: usize) -> bool {
+        let count = self.given.get(&item).map_or(0, Vec::len);
+        let (_, escapes) = self.results.get(&item).copied().unwrap_or_default();
+        at >= count.min(32) || escapes & (1 << at) != 0
+    }
+
+    fn is_variable(&self, name: &str) -> bool {
+        self.walk.variable_type(name).is_some()
+    }
+
+    /// Whether a name of file scope is a function, a table that Python reads, or cannot be written.
+    fn is_constant(&self, name: &str) -> bool {
+        self.walk.is_function(name)
+            || match self.walk.variable_type(name) {
+                Some(ty) => ty.is_const || ty.name().is_some_and(is_table),
+                // `Py_None`, `PyList_Type`, `PyExc_ValueError`
+                None => true,
+            }
+    }
+}

@@ -1,0 +1,283 @@
+//! The steps of a function of which it is not shown that they only change its own.
+
+use std::collections::BTreeSet;
+
+use super::Plain;
+use super::code::{Code, slot};
+use super::escape::Escapes;
+use super::origin::{Foreign, Origins, Root};
+use crate::ast::{ExprId, ExprKind, Type};
+use crate::capi::{self, Acts, Effects, acts, counts, effects, raises_exception, writes};
+use crate::cfg::{Base, Callee, InstrKind, Operand, Place, Point, Source, reaches};
+use crate::rule::ItemId;
+use crate::writes::{Left, Why};
+
+/// The functions of the package that a function calls by name.
+pub(super) fn callees(plain: &Plain<'_, '_, '_>, code: &Code<'_>) -> BTreeSet<ItemId> {
+    let steps = code.cfg.steps();
+    let names = steps.filter_map(|(_, instr)| Some(instr.named_call()?.0));
+    let names: BTreeSet<&str> = names.collect();
+    let callees = names
+        .into_iter()
+        .map(|name| plain.walk.callees(code.item, name));
+    callees.flatten().collect()
+}
+
+/// Whose the arguments are that functions of the package get: function, number, whose.
+pub(super) fn given(
+    plain: &Plain<'_, '_, '_>,
+    code: &Code<'_>,
+    (origins, escapes): (&Origins, &Escapes),
+) -> Vec<(ItemId, usize, Foreign)> {
+    let mut found = Vec::new();
+    for (at, instr) in code.cfg.steps() {
+        let Some((name, _)) = instr.named_call() else {
+            continue;
+        };
+        let InstrKind::Call { args, .. } = &instr.kind else {
+            continue;
+        };
+        for item in plain.walk.callees(code.item, name) {
+            for (number, arg) in args.iter().enumerate() {
+                let foreign = escapes.foreign(code, &origins.of(code, arg, plain), at);
+                found.push((item, number, foreign));
+            }
+        }
+    }
+    found
+}
+
+/// What is not proven of a function, with its place.
+pub(super) fn unproven(plain: &Plain<'_, '_, '_>, code: &Code<'_>) -> Vec<(ItemId, Left)> {
+    let origins = Origins::find(plain, code);
+    let escapes = Escapes::find(plain, code, &origins);
+    let mut steps = Steps {
+        plain,
+        code,
+        origins: &origins,
+        escapes: &escapes,
+        asked: Vec::new(),
+        found: Vec::new(),
+    };
+    for (at, instr) in code.cfg.steps() {
+        let Source::Expr(expr) = instr.source else {
+            continue;
+        };
+        match &instr.kind {
+            InstrKind::Store { place, .. } => steps.store(at, expr, place),
+            InstrKind::Call { callee, args, .. } => steps.call(at, expr, callee, args),
+            _ => {}
+        }
+    }
+    steps.check_asked();
+    steps.found
+}
+
+struct Steps<'p, 'w, 'c, 'a> {
+    plain: &'p Plain<'w, 'c, 'a>,
+    code: &'p Code<'a>,
+    origins: &'p Origins,
+    escapes: &'p Escapes,
+    asked: Vec<Asked>,
+    found: Vec<(ItemId, Left)>,
+}
+
+impl Steps<'_, '_, '_, '_> {
+    fn foreign(&self, operand: &Operand, at: Point) -> Foreign {
+        let origin = self.origins.of(self.code, operand, self.plain);
+        self.escapes.foreign(self.code, &origin, at)
+    }
+
+    fn leave(&mut self, expr: ExprId, text: String) {
+        let item = self.code.item;
+        let left = self.plain.walk.place_of(item, expr, text, Why::Unproven);
+        self.found.extend(left.map(|left| (item, left)));
+    }
+
+    fn store(&mut self, at: Point, expr: ExprId, place: &Place) {
+        let is_of_others = match &place.base {
+            Base::Deref(pointer) => self.foreign(pointer, at).given,
+            // `view = PyMemoryView_FromMemory(mem, 64, PyBUF_WRITE); … mem[0] = 1;`
+            Base::Local(local) if self.code.is_automatic(*local) => {
+                self.escapes.is_out(self.code, Root::Stack(*local), at)
+            }
+            _ => false,
+        };
+        if is_of_others && !self.is_atomic(expr) {
+            let text = self.plain.walk.text(self.code.item, self.written(expr));
+            self.leave(expr, text);
+        }
+    }
+
+    /// What an assignment, or a step, writes.
+    fn written(&self, expr: ExprId) -> ExprId {
+        match self.code.function.tree.expr(expr).kind {
+            ExprKind::Assign { lhs, .. } => lhs,
+            ExprKind::Unary { operand, .. } => operand,
+            _ => expr,
+        }
+    }
+
+    /// Whether a number is written in one step; what such steps mean for each other is asked elsewhere.
+    fn is_atomic(&self, expr: ExprId) -> bool {
+        let (tree, types) = (&self.code.function.tree, self.plain.walk.types);
+        let ty = types.of(tree, self.written(expr));
+        ty.is_some_and(|ty| ty.is_atomic || ty.name().is_some_and(capi::is_atomic_type))
+    }
+
+    fn call(&mut self, at: Point, expr: ExprId, callee: &Callee, args: &[Operand]) {
+        let walk = self.plain.walk;
+        let name = match callee {
+            Callee::Named(name) => &**name,
+            Callee::Indirect(pointer) => {
+                if slot(self.code, pointer).is_none() {
+                    let called = self.code.function.tree.callee(expr).unwrap_or(expr);
+                    self.leave(expr, walk.text(self.code.item, called));
+                }
+                return;
+            }
+        };
+        if !walk.callees(self.code.item, name).is_empty() {
+            return;
+        }
+        if capi::is_unknown(name) && writes(name).is_none() {
+            if !walk.cx.program.facts.is_thread_safe(name) {
+                self.leave(expr, name.to_owned());
+            }
+            return;
+        }
+        for (number, arg) in args.iter().enumerate() {
+            if self.changes(at, expr, name, number, arg) {
+                let text = match self.code.function.tree.arguments(expr).get(number) {
+                    Some(&arg) => walk.text(self.code.item, arg),
+                    None => format!("argument {}", number + 1),
+                };
+                self.leave(expr, format!("{text} by {name}"));
+            }
+        }
+        self.ask(at, expr, name, args);
+    }
+
+    /// Whether a call changes what argument `number` leads to, or may, which others may have.
+    fn changes(&self, at: Point, call: ExprId, name: &str, number: usize, arg: &Operand) -> bool {
+        let row = writes(name);
+        if row.is_some_and(|row| row.place(number)) {
+            let place = self.code.loaded(arg).and_then(|instr| instr.place());
+            return match place.map(|place| &place.base) {
+                Some(Base::Deref(pointer)) => self.foreign(pointer, at).given,
+                Some(_) => false,
+                None => true,
+            };
+        }
+        let is_object = self.is_object(call, number);
+        if let Some(row) = row
+            && row.behind(number)
+            && (row.names(number) || !is_object)
+        {
+            return self.foreign(arg, at).given;
+        }
+        let effects = effects(name);
+        // Of variables and fields with the number of a file the calls are compared elsewhere.
+        let is_handle =
+            effects.is_none() && self.is_number(call, number) && self.code.loaded(arg).is_some();
+        if let Some(act) = acts(name).filter(|act| is_change(name, *act, number) && !is_handle) {
+            let foreign = self.foreign(arg, at);
+            let is_one_step = effects.is_none_or(is_one_step);
+            return foreign.is_known() || foreign.given && !is_one_step && !act.elsewhere;
+        }
+        // `snprintf(text, n, "%d%n", 1, &self->at)`: a format may say so.
+        let may_store = match effects {
+            Some(_) => row.is_none(),
+            None => matches!(arg, Operand::AddressOf(_)),
+        };
+        may_store && self.is_for_result(call, number) && self.foreign(arg, at).given
+    }
+
+    fn is_number(&self, call: ExprId, number: usize) -> bool {
+        let (tree, types) = (&self.code.function.tree, self.plain.walk.types);
+        let arg = tree.arguments(call).get(number);
+        let ty = arg.and_then(|&arg| types.of(tree, arg));
+        ty.is_some_and(|ty| types.is_number(ty))
+    }
+
+    fn is_object(&self, call: ExprId, number: usize) -> bool {
+        let (tree, types) = (&self.code.function.tree, self.plain.walk.types);
+        let arg = tree.arguments(call).get(number);
+        let ty = arg.and_then(|&arg| types.of(tree, arg));
+        ty.is_some_and(|ty| types.is_object_pointer(ty))
+    }
+
+    /// Whether a call may store a number or a pointer through an argument.
+    fn is_for_result(&self, call: ExprId, number: usize) -> bool {
+        let (tree, types) = (&self.code.function.tree, self.plain.walk.types);
+        let Some(&arg) = tree.arguments(call).get(number) else {
+            return true;
+        };
+        let to = types.of(tree, arg).and_then(|ty| types.pointee(ty));
+        let is_text = |ty: &Type| ty.name() == Some("char");
+        to.is_some_and(|to| {
+            let is_result = types.is_number(to) && !is_text(to) || types.pointee(to).is_some();
+            is_result && !to.is_const
+        })
+    }
+
+    /// Notes that a call asks something of an object which the package keeps, or runs its code.
+    fn ask(&mut self, at: Point, call: ExprId, name: &str, args: &[Operand]) {
+        let asks = effects(name).is_some_and(|effects| effects.runs_python)
+            && counts(name).is_none()
+            && !raises_exception(name);
+        if asks && args.first().is_some_and(|arg| self.foreign(arg, at).kept) {
+            let runs_code = acts(name).is_some_and(|act| act.runs_code());
+            let object = self.code.function.tree.arguments(call).first();
+            let object = object.map(|&it| self.plain.walk.text(self.code.item, it));
+            self.asked.push(Asked {
+                at,
+                call,
+                object: object.unwrap_or_default(),
+                name: name.into(),
+                runs_code,
+            });
+        }
+    }
+
+    /// What one call tells of an object may not be so when the next one runs its code:
+    ///
+    /// ```c
+    /// if (PyObject_Size(self->pool) > 0)
+    ///     item = PyObject_CallMethod(self->pool, "pop", NULL);
+    /// ```
+    fn check_asked(&mut self) {
+        let asked = std::mem::take(&mut self.asked);
+        for it in asked.iter().filter(|it| it.runs_code) {
+            let is_other = |other: &&Asked| other.name != it.name && other.object == it.object;
+            let mut others = asked.iter().filter(is_other);
+            if others.any(|other| reaches(&self.code.cfg, other.at.next(), it.at, &[])) {
+                let text = self.plain.walk.text(self.code.item, it.call);
+                self.leave(it.call, text);
+            }
+        }
+    }
+}
+
+/// A call that asks something of an object which the package keeps.
+struct Asked {
+    at: Point,
+    call: ExprId,
+    /// As it stands in the text.
+    object: String,
+    name: Box<str>,
+    /// Whether that is up to the code of others.
+    runs_code: bool,
+}
+
+/// Whether a call changes its argument `number` for others to see.
+fn is_change(name: &str, act: Acts, number: usize) -> bool {
+    // What atomic steps mean for each other is asked elsewhere.
+    let is_other = act.runs_code() || act.frees || capi::is_atomic(name);
+    act.changes(number) && !is_other && counts(name).is_none()
+}
+
+/// Whether a function of Python changes an object in one step: it locks it, or leaves it to its methods.
+fn is_one_step(effects: &Effects) -> bool {
+    effects.locks.is_some() || effects.runs_python
+}
