@@ -1,6 +1,6 @@
 //! What calls outside of the package do with pointers they are given.
 
-use crate::capi;
+use crate::capi::{self, Copied, Gives};
 
 /// What a function that the package does not define does with its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub(super) enum Outside {
     First,
     /// The same, after copying what the second argument points at to where the first does.
     Copies,
-    /// Looks at them, or fills in what they point at, and keeps none.
+    /// Looks at them, or fills in what they point at; of Python's API see `keeps_pointer`.
     Looks,
     /// The first argument is a Python object.
     Object,
@@ -19,9 +19,6 @@ pub(super) enum Outside {
 
 pub(super) fn outside(name: &str) -> Outside {
     match name {
-        "memcpy" | "memmove" => Outside::Copies,
-        "memset" | "memchr" | "strcpy" | "strncpy" | "strcat" | "strncat" | "strchr"
-        | "strrchr" | "strstr" | "strpbrk" | "strtok" => Outside::First,
         "PyObject_Init"
         | "PyObject_INIT"
         | "PyObject_InitVar"
@@ -39,10 +36,18 @@ pub(super) fn outside(name: &str) -> Outside {
         | "Py_SET_REFCNT"
         | "PyObject_GC_Track"
         | "PyObject_GC_UnTrack"
-        | "_Py_NewReference" => Outside::Object,
-        _ if LOOKS.contains(&name) => Outside::Looks,
-        _ if KEEPS.contains(&name) => Outside::Unknown,
-        _ if capi::effects(name).is_some() => Outside::Looks,
+        | "_Py_NewReference" => return Outside::Object,
+        _ if capi::effects(name).is_some() => return Outside::Looks,
+        _ => {}
+    }
+    let Some(row) = capi::writes(name) else {
+        return Outside::Unknown;
+    };
+    match row.gives {
+        _ if row.keeps.is_some() || row.deep.is_some() => Outside::Unknown,
+        _ if capi::copies_memory(name) == Some(Copied { to: 0, from: 1 }) => Outside::Copies,
+        Gives::Argument(0) => Outside::First,
+        Gives::Number => Outside::Looks,
         _ => Outside::Unknown,
     }
 }
@@ -54,64 +59,4 @@ pub const INITIALISERS: &[&str] = &[
     "PyObject_InitVar",
     "PyObject_INIT_VAR",
     "_Py_NewReference",
-];
-
-/// Functions of the C API that keep a pointer they are given.
-const KEEPS: &[&str] = &[
-    "PyBuffer_FillInfo",
-    "PyCapsule_New",
-    "PyCapsule_SetContext",
-    "PyCapsule_SetPointer",
-    "PyMemoryView_FromBuffer",
-    "PyMemoryView_FromMemory",
-    "PyThread_set_key_value",
-    "PyThread_tss_set",
-    "Py_AddPendingCall",
-    "Py_AtExit",
-    "Py_SetProgramName",
-    "Py_SetPythonHome",
-];
-
-/// Functions of C that keep no pointer.
-const LOOKS: &[&str] = &[
-    "assert",
-    "atof",
-    "atoi",
-    "atol",
-    "bsearch",
-    "fgets",
-    "fprintf",
-    "fputs",
-    "fread",
-    "fwrite",
-    "memcmp",
-    "pread",
-    "printf",
-    "puts",
-    "pwrite",
-    "qsort",
-    "read",
-    "readlink",
-    "recv",
-    "send",
-    "snprintf",
-    "sprintf",
-    "sscanf",
-    "strcasecmp",
-    "strcmp",
-    "strcspn",
-    "strftime",
-    "strlen",
-    "strncasecmp",
-    "strncmp",
-    "strnlen",
-    "strspn",
-    "strtod",
-    "strtol",
-    "strtoul",
-    "strtoull",
-    "vsnprintf",
-    "vsprintf",
-    "wcslen",
-    "write",
 ];

@@ -34,10 +34,12 @@ const PLAIN: [&str; 11] = [
 ];
 
 /// Whole numbers of 4 bytes and of the width of an address.
-const WORDS: [&str; 14] = [
+const WORDS: [&str; 16] = [
     "Py_hash_t",
+    "Py_intptr_t",
     "Py_ssize_t",
     "Py_uhash_t",
+    "Py_uintptr_t",
     "int",
     "int32_t",
     "intptr_t",

@@ -505,3 +505,61 @@ static int Box_init(Box *self, PyObject *args)
     assert!(said("((struct parts *)self->parts)->name"));
     assert!(!said("*(char **)self->parts"));
 }
+
+/// Whether the text of a handle moves, which a function gives as `given` and another takes as `taken`.
+fn moves_as_handle(given: &str, taken: &str) -> bool {
+    let text = format!(
+        "
+static void *kept;
+static PyObject *open_text(PyObject *self, PyObject *arg)
+{{
+    char *p = PyObject_Malloc(60);
+    if (p == NULL)
+        return PyErr_NoMemory();
+    if (arg == Py_None) {{
+        PyObject_Free(p);
+        return NULL;
+    }}
+    {given}
+}}
+static PyObject *close_text(PyObject *self, PyObject *arg)
+{{
+    {taken}
+    Py_RETURN_NONE;
+}}"
+    );
+    buffers(&text).contains("safe: ")
+}
+
+#[test]
+fn what_becomes_a_number_or_is_kept_by_an_object_is_not_followed() {
+    let none = "Py_RETURN_NONE;";
+    assert!(moves_as_handle(
+        &format!("kept = p; {none}"),
+        "PyObject_Free(kept);"
+    ));
+    for (given, taken) in [
+        (
+            "return PyLong_FromVoidPtr(p);",
+            "PyObject_Free(PyLong_AsVoidPtr(arg));",
+        ),
+        (
+            "kept = (void *)((Py_uintptr_t)p | 1); Py_RETURN_NONE;",
+            "PyObject_Free((void *)((Py_uintptr_t)kept & ~(Py_uintptr_t)1));",
+        ),
+        (
+            "kept = (void *)((tagged)p ^ 1); Py_RETURN_NONE;",
+            "PyObject_Free((void *)((tagged)kept ^ 1));",
+        ),
+        (
+            "return PyCFunction_NewEx((PyMethodDef *)p, NULL, NULL);",
+            "PyObject_Free(((PyCFunctionObject *)arg)->m_ml);",
+        ),
+        (
+            "PyCapsule_SetName(arg, p); Py_RETURN_NONE;",
+            "PyObject_Free((void *)PyCapsule_GetName(arg));",
+        ),
+    ] {
+        assert!(!moves_as_handle(given, taken), "{given}");
+    }
+}

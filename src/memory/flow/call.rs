@@ -107,9 +107,13 @@ impl Walk<'_, '_> {
                 return first;
             }
             Outside::Looks => {
-                for value in values.iter().flatten() {
-                    let inner = self.graph().pointee(*value);
-                    self.mark(inner, Mark::Comes);
+                for (at, value) in values.iter().enumerate() {
+                    if capi::keeps_pointer(name, at) {
+                        self.leave(&[*value], &format!("`{name}()` gets it"));
+                    } else if let Some(value) = *value {
+                        let inner = self.graph().pointee(value);
+                        self.mark(inner, Mark::Comes);
+                    }
                 }
             }
             Outside::Unknown => self.leave(values, &format!("`{name}()` gets it")),

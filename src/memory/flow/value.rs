@@ -82,7 +82,24 @@ impl Walk<'_, '_> {
                 self.steps(left);
                 left
             }
-            _ => None,
+            BinaryOp::LogicalAnd | BinaryOp::LogicalOr => None,
+            _ if op.is_comparison() => None,
+            // `(Py_uintptr_t)p | 1`: what is made of it, nothing here finds out.
+            _ => {
+                for (operand, value) in [(lhs, left), (rhs, right)] {
+                    let ty = self.types.of(here.tree, operand);
+                    if !ty.is_some_and(|ty| self.types.is_number(ty)) {
+                        self.leaves_as_number(value);
+                    }
+                }
+                None
+            }
+        }
+    }
+
+    fn leaves_as_number(&mut self, value: Option<Node>) {
+        if let Some(value) = value {
+            self.mark(value, Mark::Leaves("it is converted to a number".into()));
         }
     }
 
@@ -204,7 +221,7 @@ impl Walk<'_, '_> {
         if self.types.is_number(ty) {
             let was = self.types.of(here.tree, operand);
             if !was.is_some_and(|was| self.types.is_number(was)) {
-                self.mark(value, Mark::Leaves("it is converted to a number".into()));
+                self.leaves_as_number(Some(value));
             }
             return None;
         }
