@@ -43,7 +43,6 @@ pub(super) fn gives(name: &str) -> Option<Gives> {
         "PyModule_GetDict" => Gives::ModuleDict(0),
         "PyEval_GetBuiltins"
         | "PyEval_GetGlobals"
-        | "PyEval_GetLocals"
         | "PyImport_GetModuleDict"
         | "PySys_GetObject"
         | "PyInterpreterState_GetDict" => Gives::Interpreter,

@@ -55,6 +55,14 @@ pub(super) fn fix(
             "two threads may call `{callee}` at the same time, and one result may be dropped"
         ));
     }
+    if !publish.branch.is_tested {
+        // new_cls = PyObject_GetAttrString(…);     /* NULL here, and `cls` is another thread's */
+        // return cls;                             /* with an exception */
+        fix.assume(format!(
+            "`{name}` is not made by one thread while it fails in another: the exception of the \
+             other one would be pending beside the value"
+        ));
+    }
     assume_filled(cx, variable, site, &mut fix);
     Ok(fix)
 }

@@ -125,6 +125,7 @@ static PyObject *g(PyObject *self) { return decimal; }
         1: `decimal` is filled on first use: two threads may both fill it
           6: `f` writes it here
           review: make the value of `decimal` first, and store it under a mutex
+          assumes that `decimal` is not made by one thread while it fails in another: the exception of the other one would be pending beside the value
           assumes that `decimal` is already filled where it is read without the mutex
         @@
          static PyObject *decimal;
@@ -172,7 +173,8 @@ f(PyObject *self, PyObject *unused)
 "), @r#"
         1: `type` is filled on first use: two threads may both fill it
           9: `f` writes it here
-          safe: make the value of `type` first, and store it under a mutex
+          review: make the value of `type` first, and store it under a mutex
+          assumes that `type` is not made by one thread while it fails in another: the exception of the other one would be pending beside the value
         1: `more` is filled on first use: two threads may both fill it
           14: `f` writes it here
           by hand: the function returns early if it is already filled: fill it during module initialisation, or make the value first and store it under a `PyMutex` if the variable is still empty
@@ -843,7 +845,8 @@ static PyMethodDef methods[] = {{"names", names, METH_O, NULL}, {NULL}};
           safe: fill `first` under a mutex
         6: `made` is filled on first use: two threads may both fill it
           14: `names` writes it here
-          safe: make the value of `made` first, and store it under a mutex
+          review: make the value of `made` first, and store it under a mutex
+          assumes that `made` is not made by one thread while it fails in another: the exception of the other one would be pending beside the value
         @@
          {
              static PyObject *first = NULL;
