@@ -831,10 +831,8 @@ static PyObject *names(PyObject *self, PyObject *arg)
         second = PyUnicode_InternFromString("second");
     }
     if (!made) {
-        PyObject *module = PyImport_ImportModule("m");
-        if (module == NULL) return NULL;
-        made = PyObject_GetAttrString(module, "made");
-        Py_DECREF(module);
+        made = PyImport_ImportModule("made");
+        if (made == NULL) return NULL;
     }
     return PyTuple_Pack(3, first, second, made);
 }
@@ -844,9 +842,8 @@ static PyMethodDef methods[] = {{"names", names, METH_O, NULL}, {NULL}};
           8: `names` writes it here
           safe: fill `first` under a mutex
         6: `made` is filled on first use: two threads may both fill it
-          14: `names` writes it here
-          review: make the value of `made` first, and store it under a mutex
-          assumes that `made` is not made by one thread while it fails in another: the exception of the other one would be pending beside the value
+          12: `names` writes it here
+          safe: make the value of `made` first, and store it under a mutex
         @@
          {
              static PyObject *first = NULL;
@@ -863,17 +860,14 @@ static PyMethodDef methods[] = {{"names", names, METH_O, NULL}, {NULL}};
         +    PyMutex_Unlock(&first_mutex);
         +    PyMutex_Lock(&made_mutex);
              if (!made) {
-        -        PyObject *module = PyImport_ImportModule("m");
-        +        PyObject *module;
+        -        made = PyImport_ImportModule("made");
+        -        if (made == NULL) return NULL;
         +        PyMutex_Unlock(&made_mutex);
-        +        module = PyImport_ImportModule("m");
-                 if (module == NULL) return NULL;
-        -        made = PyObject_GetAttrString(module, "made");
-        +        new_made = PyObject_GetAttrString(module, "made");
-                 Py_DECREF(module);
+        +        new_made = PyImport_ImportModule("made");
+        +        if (new_made == NULL) return NULL;
         +        PyMutex_Lock(&made_mutex);
         +        if (!made) {
-        +            made = Py_XNewRef(new_made);
+        +            made = Py_NewRef(new_made);
         +        }
              }
         +    PyMutex_Unlock(&made_mutex);
