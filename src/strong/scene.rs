@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use super::addressed::liveness_with_outs;
 use super::elsewhere::{Anywhere, anywhere};
 use super::emit::exact::differs;
-use super::exits::{begun::Ender, held::Inputs, owed::Change};
+use super::exits::{begun::Ender, held::Inputs, owed::Change, owners::Owner};
 use super::loans::Fields;
 use super::pending::Pending;
 use super::pending::entered::exceptions;
@@ -51,6 +51,8 @@ pub(super) struct Scene<'a> {
     pub(super) enders: OnceCell<Vec<Ender<'a>>>,
     /// What the function leaves behind.
     pub(super) changes: OnceCell<Vec<Change>>,
+    /// What calls give to the function.
+    pub(super) owners: OnceCell<Vec<Owner>>,
     pointed_at: OnceCell<BTreeSet<LocalId>>,
     unit_types: OnceCell<Types<'a>>,
     /// The texts of all tokens.
@@ -98,6 +100,7 @@ impl<'a> Scene<'a> {
             held: OnceCell::new(),
             enders: OnceCell::new(),
             changes: OnceCell::new(),
+            owners: OnceCell::new(),
             pointed_at: OnceCell::new(),
             unit_types: OnceCell::new(),
             words: OnceCell::new(),

@@ -375,7 +375,7 @@ pub(in crate::strong) fn with_error(
         .or_else(|| exits.unlocked()?.made())
         .or_else(|| exits.later())
         .or_else(|| exits.unlocked()?.earlier())
-        .filter(|_| !scene.function.ret.is_void())
+        .filter(|lines| !scene.function.ret.is_void() && !exits.loses(lines))
 }
 
 /// Whether the code already leaves with an error if the result, in `local`, is `NULL`: the test is

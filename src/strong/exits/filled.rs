@@ -108,6 +108,11 @@ impl Filled {
     }
 }
 
+/// Whether `store` fills memory of the function with a reference that is released element by element.
+pub(super) fn is_followed(scene: &Scene<'_>, store: ExprId) -> bool {
+    stored_into(scene, store).is_some_and(|root| is_counted(scene, store, root))
+}
+
 /// The variable in whose memory `store` puts a pointer.
 fn stored_into(scene: &Scene<'_>, store: ExprId) -> Option<LocalId> {
     let ExprKind::Assign { op: None, lhs, rhs } = scene.tree.expr(store).kind else {

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::consumed::on_entry;
 use super::error_value::{ErrorValue, is_minus_one};
 use super::filled::allocates;
+use super::owned_by::calls_slot;
 use super::parsed::parsed;
 use super::state::{Contents, ERROR, GIVEN, GONE, NULL, OTHER, OWNED, State, UNSET};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, StmtKind};
@@ -272,6 +273,15 @@ fn contents(scene: &Scene<'_>, local: LocalId, value: ExprId) -> Contents {
         ExprKind::Conditional { .. } => OWNED | GIVEN | NULL,
         _ if scene.is_null(value) => NULL,
         _ => OTHER,
+    }
+}
+
+/// What `call` gives, as far as the function may have to release it.
+pub(super) fn makes(scene: &Scene<'_>, call: ExprId) -> Contents {
+    match scene.call(call) {
+        Some((name, _)) => result(scene, name),
+        None if calls_slot(scene, call) => OWNED | NULL,
+        None => OTHER,
     }
 }
 

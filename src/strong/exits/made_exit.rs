@@ -210,7 +210,7 @@ fn is_array(scene: &Scene<'_>, name: ExprId) -> bool {
 }
 
 /// What `call` does with its argument `at`.
-fn fate_in_call(scene: &Scene<'_>, call: ExprId, at: usize) -> Fate {
+pub(super) fn fate_in_call(scene: &Scene<'_>, call: ExprId, at: usize) -> Fate {
     let Some((name, _)) = scene.call(call) else {
         return Fate::PassedOn;
     };

@@ -29,6 +29,7 @@ mod moved;
 mod noted;
 pub(super) mod owed;
 mod owned_by;
+pub(super) mod owners;
 mod parsed;
 pub(super) mod passed_on;
 mod read_behind;

@@ -124,7 +124,7 @@ fn is_made(scene: &Scene<'_>, value: ExprId) -> bool {
 }
 
 /// Whether a value is what a slot gives that makes an object: `type->tp_alloc(type, 0)`.
-fn calls_slot(scene: &Scene<'_>, value: ExprId) -> bool {
+pub(super) fn calls_slot(scene: &Scene<'_>, value: ExprId) -> bool {
     let ExprKind::Call { callee, .. } = scene.tree.expr(value).kind else {
         return false;
     };

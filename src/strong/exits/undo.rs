@@ -36,7 +36,7 @@ pub(in crate::strong) struct Undo {
     /// What these hold, is to be released.
     pub filled: Vec<Filled>,
     /// Where the exit is.
-    point: Point,
+    pub(super) point: Point,
 }
 
 impl Undo {

@@ -27,7 +27,7 @@ impl Exits<'_, '_> {
             Asking::Nobody => lines.push(REPORT.to_owned()),
         }
         lines.push("return;".to_owned());
-        Some(lines)
+        (!self.loses(&lines)).then_some(lines)
     }
 
     /// An exit of a function without a result that leaves its exceptions to its caller.
@@ -42,7 +42,7 @@ impl Exits<'_, '_> {
         let hands_on = leaves_exception(scene) || stmts(scene).any(leaves);
         let mut lines = self.undo().filter(|_| hands_on)?;
         lines.push("return;".to_owned());
-        Some(lines)
+        (!self.loses(&lines)).then_some(lines)
     }
 }
 

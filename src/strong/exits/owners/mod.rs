@@ -1,0 +1,293 @@
+//! What the function owns at a new exit, and the state of its variables does not show: its owner is
+//! only reached by calculating with a pointer, or lies in memory of the function, or it is lost
+//! everywhere.
+//!
+//! ```c
+//! w = PyObject_New(Derived, &Derived_Type);
+//! value = PyDict_GetItem(cache, key);           /* an exit here loses `w` */
+//! …
+//! return &w->base.ob_base;
+//! ```
+
+mod flow;
+
+use std::collections::BTreeSet;
+
+use super::filled::{Filled, allocates, is_followed};
+use super::held::{frees, makes};
+use super::made_exit::{Fate, fate_in_call, makers, uses};
+use super::state::{Contents, GIVEN, GONE, NULL, OWNED, UNSET};
+use super::{Exits, label_of, line};
+use crate::ast::{ExprId, ExprKind, LocalId, StmtId, TypeKind};
+use crate::capi;
+use crate::cfg::{Point, reaches};
+use crate::program::{Handed, Hands};
+use crate::strong::scene::Scene;
+use crate::strong::types::is_number;
+use flow::{End, Flow};
+
+/// An object or memory that a call gave to the function.
+#[derive(Debug)]
+pub(in crate::strong) struct Owner {
+    call: ExprId,
+    /// It is the function's for sure.
+    known: bool,
+    /// The variables with its address, or what is calculated from that.
+    holders: Vec<LocalId>,
+    /// The variables with memory in which its address is.
+    inside: Vec<LocalId>,
+    /// Where it is given up.
+    ends: Vec<Given>,
+}
+
+/// Where the function gives something up.
+#[derive(Debug)]
+struct Given {
+    at: Point,
+    expr: ExprId,
+    /// By what is calculated from its address.
+    bent: bool,
+    /// By what is read from memory of the function, which may hold more.
+    part: bool,
+    /// It goes with the memory that it is in: nobody releases it.
+    lost: bool,
+}
+
+impl Exits<'_, '_> {
+    /// Whether an exit that consists of `lines` loses something that the function owns there.
+    pub(in crate::strong) fn loses(&self, lines: &[String]) -> bool {
+        let scene = self.scene;
+        let owners = scene.owners.get_or_init(|| owners(scene));
+        let mut alive = owners.iter().filter(|owner| self.is_alive(owner));
+        alive.any(|owner| !self.is_followed(owner) && !self.gives_up(owner, lines))
+    }
+
+    /// Whether the function may own it at the exit.
+    fn is_alive(&self, owner: &Owner) -> bool {
+        let (scene, point) = (self.scene, self.undo.point);
+        let Some(made) = scene.cfg.call(owner.call) else {
+            return false;
+        };
+        let mut ends: Vec<Point> = owner.ends.iter().map(|end| end.at).collect();
+        let mut parts = owner.ends.iter().filter(|end| end.part);
+        if parts.any(|end| reaches(scene.cfg, point, end.at, &[])) {
+            // What follows releases more of the same.
+            ends.clear();
+        }
+        ends.extend(replaced(scene, owner));
+        reaches(scene.cfg, made.next(), point, &ends) && !self.is_gone(owner)
+    }
+
+    /// Whether none of its variables holds anything at the exit.
+    fn is_gone(&self, owner: &Owner) -> bool {
+        const GONE_OR_NULL: Contents = NULL | UNSET | GONE;
+        let is_gone = || {
+            let state = self.held.at(self.undo.point)?;
+            let mut holders = owner.holders.iter();
+            Some(holders.all(|&local| state.of(local) & !GONE_OR_NULL == 0))
+        };
+        owner.inside.is_empty() && is_gone().unwrap_or(false)
+    }
+
+    /// Whether other parts see to it that an exit releases it.
+    fn is_followed(&self, owner: &Owner) -> bool {
+        let scene = self.scene;
+        let is_owned = |local: LocalId| self.state.of(local) & OWNED != 0;
+        let is_memory = |local: LocalId| scene.tree.local(local).ty.pointee().is_none();
+        let is_filled = |local: LocalId| self.undo.filled.contains(&Filled(local));
+        let mut holders = owner.holders.iter();
+        let mut inside = owner.inside.iter();
+        let undone = || self.undo.due.iter().chain(&self.undo.unsure);
+        let is_undone = |end: &Given| undone().any(|&stmt| self.has(stmt, end.expr));
+        holders.any(|&local| is_owned(local))
+            || inside.any(|&local| is_filled(local) || is_memory(local) && is_owned(local))
+            || owner.ends.iter().any(is_undone)
+    }
+
+    fn has(&self, stmt: StmtId, expr: ExprId) -> bool {
+        let tree = self.scene.tree;
+        tree.stmt(stmt).range.contains(tree.expr(expr).range)
+    }
+
+    /// Whether `lines`, or the code at the label they jump to, give it up.
+    fn gives_up(&self, owner: &Owner, lines: &[String]) -> bool {
+        let scene = self.scene;
+        let is_line = |end: &Given| {
+            let stmt = scene.stmt_of(end.expr);
+            let text = stmt.and_then(|stmt| line(scene, stmt));
+            text.is_some_and(|text| lines.contains(&text))
+        };
+        let label = lines.last().and_then(|last| last.strip_prefix("goto "));
+        let label = label.and_then(|label| label_of(scene, label.strip_suffix(';')?));
+        let start = label.and_then(|label| scene.cfg.before(label));
+        let is_behind =
+            |end: &Given| start.is_some_and(|start| reaches(scene.cfg, start, end.at, &[]));
+        let mut ends = owner.ends.iter().filter(|end| !end.lost);
+        ends.any(|end| is_line(end) || is_behind(end))
+    }
+}
+
+/// Where the only variable that has it gets something else.
+fn replaced(scene: &Scene<'_>, owner: &Owner) -> Vec<Point> {
+    let &[holder] = &*owner.holders else {
+        return Vec::new();
+    };
+    let made = scene.tree.expr(owner.call).range;
+    let replaces = |expr: ExprId| match scene.tree.expr(expr).kind {
+        ExprKind::Assign { op: None, lhs, rhs } => {
+            let within = scene.tree.expr(rhs).range;
+            let mut names = uses(scene, holder);
+            scene.as_local(lhs) == Some(holder)
+                && !within.contains(made)
+                && !names.any(|name| within.contains(scene.tree.expr(name).range))
+        }
+        _ => false,
+    };
+    let exprs = scene.tree.expr_ids().filter(|&expr| replaces(expr));
+    exprs.filter_map(|expr| scene.cfg.store(expr)).collect()
+}
+
+/// All that calls give to the function, as far as it keeps it in its variables.
+fn owners(scene: &Scene<'_>) -> Vec<Owner> {
+    let owner = |call: ExprId| {
+        let contents = makes(scene, call);
+        if contents & OWNED == 0 {
+            return None;
+        }
+        let mut owner = Owner {
+            call,
+            known: contents & GIVEN == 0,
+            holders: Vec::new(),
+            inside: Vec::new(),
+            ends: Vec::new(),
+        };
+        owner.begin(scene);
+        owner.follow(scene);
+        // What a function gives of which nothing is known shows by its release whose it is.
+        let is_shown = || owner.ends.iter().any(|end| end.bent && !end.lost);
+        let is_kept = !owner.holders.is_empty() || !owner.inside.is_empty();
+        (is_kept && (owner.known || is_shown())).then_some(owner)
+    };
+    scene.tree.expr_ids().filter_map(owner).collect()
+}
+
+impl Owner {
+    /// Takes note of the variable that gets it first.
+    fn begin(&mut self, scene: &Scene<'_>) {
+        let flow = Flow::of(scene, self.call);
+        if flow.read {
+            return;
+        }
+        match flow.end {
+            End::Into(local) if flow.part || is_struct(scene, local) => self.inside.push(local),
+            End::Into(local) => self.holders.push(local),
+            End::Inside(root, store) if !is_followed(scene, store) => self.inside.push(root),
+            End::Listed(local) if scene.tree.local(local).is_automatic() => self.inside.push(local),
+            _ => {}
+        }
+    }
+
+    /// Follows it through all variables.
+    fn follow(&mut self, scene: &Scene<'_>) {
+        let mut seen = BTreeSet::new();
+        loop {
+            let holders = self.holders.iter().map(|&local| (local, false));
+            let inside = self.inside.iter().map(|&local| (local, true));
+            let next = holders.chain(inside).find(|it| !seen.contains(it));
+            let Some((local, is_inside)) = next else {
+                return;
+            };
+            seen.insert((local, is_inside));
+            for name in uses(scene, local) {
+                let flow = Flow::of(scene, name);
+                match (is_inside, flow.read) {
+                    (true, read) => self.note(scene, flow, name, !read),
+                    (false, true) => {}
+                    (false, false) => self.note(scene, flow, name, false),
+                }
+            }
+        }
+    }
+
+    /// Takes note of where the value of `name` goes; `whole` if that is the memory in which it is.
+    fn note(&mut self, scene: &Scene<'_>, flow: Flow, name: ExprId, whole: bool) {
+        let given = |at: Option<Point>, expr: ExprId, lost: bool| {
+            let part = flow.read && !whole;
+            let bent = flow.bent;
+            at.map(|at| Given {
+                at,
+                expr,
+                bent,
+                part,
+                lost,
+            })
+        };
+        let end = match flow.end {
+            End::Into(local) => {
+                let is_length = flow.counted && is_number(&scene.tree.local(local).ty);
+                let to = match whole || flow.part || is_struct(scene, local) {
+                    true => &mut self.inside,
+                    false => &mut self.holders,
+                };
+                if !is_length && !to.contains(&local) {
+                    to.push(local);
+                }
+                None
+            }
+            End::Inside(root, _) | End::Listed(root) => {
+                if !self.inside.contains(&root) {
+                    self.inside.push(root);
+                }
+                None
+            }
+            End::Call(call, at) => match taken(scene, call, at, flow, whole) {
+                Some(lost) => given(scene.cfg.call(call), call, lost),
+                None => None,
+            },
+            End::Returned(stmt) => given(scene.cfg.before(stmt), name, false),
+            End::Elsewhere(store) => given(scene.cfg.store(store), store, false),
+            End::Looked => None,
+        };
+        self.ends.extend(end);
+    }
+}
+
+/// Whether `call` takes what is its argument `at`, or may; and then whether nobody has it any more:
+/// `whole` is only the memory in which it is.
+fn taken(scene: &Scene<'_>, call: ExprId, at: usize, flow: Flow, whole: bool) -> Option<bool> {
+    let Some((name, args)) = scene.call(call) else {
+        return Some(false);
+    };
+    if capi::keeps_pointer(name, at) {
+        return Some(false);
+    }
+    match fate_in_call(scene, call, at) {
+        Fate::Kept => None,
+        Fate::GivenUp => {
+            let is_own = scene.cx.definitions(name).next().is_some();
+            Some(whole && !is_own && frees(name))
+        }
+        Fate::PassedOn => {
+            let hands = Hands::new(scene.cx.program, scene.cx.types(), scene.tree);
+            let Some((root, _)) = hands.root(args[at]) else {
+                return Some(false);
+            };
+            let handed = hands.at(call, &[root].into_iter().collect());
+            let least = match whole || flow.read {
+                true => Handed::Written,
+                false => Handed::Taken,
+            };
+            (handed >= least).then_some(false)
+        }
+    }
+}
+
+fn is_array(scene: &Scene<'_>, local: LocalId) -> bool {
+    matches!(scene.tree.local(local).ty.kind, TypeKind::Array(..))
+}
+
+/// Whether a variable is a struct, which holds more than one value.
+fn is_struct(scene: &Scene<'_>, local: LocalId) -> bool {
+    let ty = &scene.tree.local(local).ty;
+    ty.pointee().is_none() && !is_number(ty)
+}
