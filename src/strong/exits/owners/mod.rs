@@ -19,7 +19,7 @@ use super::made_exit::{Fate, fate_in_call, makers, uses};
 use super::state::{Contents, GIVEN, GONE, NULL, OWNED, UNSET};
 use super::{Exits, label_of, line};
 use crate::ast::{ExprId, ExprKind, LocalId, StmtId, TypeKind};
-use crate::capi;
+use crate::capi::{self, Counts};
 use crate::cfg::{Point, reaches};
 use crate::program::{Handed, Hands};
 use crate::strong::scene::Scene;
@@ -49,8 +49,29 @@ struct Given {
     bent: bool,
     /// By what is read from memory of the function, which may hold more.
     part: bool,
+    /// By that memory.
+    whole: bool,
     /// It goes with the memory that it is in: nobody releases it.
     lost: bool,
+}
+
+impl Given {
+    /// Whether it shows that the function owns what it gives up here.
+    fn shows(&self, scene: &Scene<'_>) -> bool {
+        let is_release = || match scene.call(self.expr) {
+            Some((name, _)) => !self.whole || releases(scene, name),
+            None => true,
+        };
+        self.bent && !self.lost && is_release()
+    }
+}
+
+/// Whether a function of the package releases something.
+fn releases(scene: &Scene<'_>, name: &str) -> bool {
+    scene.cx.definitions(name).any(|(_, function)| {
+        let mut called = function.tree.calls();
+        called.any(|(_, name)| frees(name) || capi::counts(name).is_some_and(Counts::releases))
+    })
 }
 
 impl Exits<'_, '_> {
@@ -59,7 +80,7 @@ impl Exits<'_, '_> {
         let scene = self.scene;
         let owners = scene.owners.get_or_init(|| owners(scene));
         let mut alive = owners.iter().filter(|owner| self.is_alive(owner));
-        alive.any(|owner| !self.is_followed(owner) && !self.gives_up(owner, lines))
+        alive.any(|owner| !self.is_followed(owner, lines) && !self.gives_up(owner, lines))
     }
 
     /// Whether the function may own it at the exit.
@@ -89,18 +110,22 @@ impl Exits<'_, '_> {
         owner.inside.is_empty() && is_gone().unwrap_or(false)
     }
 
-    /// Whether other parts see to it that an exit releases it.
-    fn is_followed(&self, owner: &Owner) -> bool {
+    /// Whether other parts see to it that an exit which consists of `lines` releases it.
+    fn is_followed(&self, owner: &Owner, lines: &[String]) -> bool {
         let scene = self.scene;
-        let is_owned = |local: LocalId| self.state.of(local) & OWNED != 0;
-        let is_memory = |local: LocalId| scene.tree.local(local).ty.pointee().is_none();
-        let is_filled = |local: LocalId| self.undo.filled.contains(&Filled(local));
-        let mut holders = owner.holders.iter();
-        let mut inside = owner.inside.iter();
+        let is_filled = |local: &LocalId| self.undo.filled.contains(&Filled(*local));
         let undone = || self.undo.due.iter().chain(&self.undo.unsure);
         let is_undone = |end: &Given| undone().any(|&stmt| self.has(stmt, end.expr));
+        // An old exit may leave it out.
+        let is_owned = |local: LocalId| {
+            self.state.of(local) & OWNED != 0 && speaks_of(lines, scene.name(local))
+        };
+        let is_memory = |local: LocalId| scene.tree.local(local).ty.pointee().is_none();
+        let mut memory = owner.inside.iter().filter(|&&local| is_memory(local));
+        let mut holders = owner.holders.iter();
         holders.any(|&local| is_owned(local))
-            || inside.any(|&local| is_filled(local) || is_memory(local) && is_owned(local))
+            || memory.any(|&local| is_owned(local))
+            || owner.inside.iter().any(is_filled)
             || owner.ends.iter().any(is_undone)
     }
 
@@ -125,6 +150,15 @@ impl Exits<'_, '_> {
         let mut ends = owner.ends.iter().filter(|end| !end.lost);
         ends.any(|end| is_line(end) || is_behind(end))
     }
+}
+
+/// Whether an exit goes on elsewhere in the function, or names a variable.
+fn speaks_of(lines: &[String], name: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut words = lines
+        .iter()
+        .flat_map(|line| line.split(|c| !is_word(c)));
+    words.any(|word| word == name || word == "goto")
 }
 
 /// Where the only variable that has it gets something else.
@@ -164,7 +198,7 @@ fn owners(scene: &Scene<'_>) -> Vec<Owner> {
         owner.begin(scene);
         owner.follow(scene);
         // What a function gives of which nothing is known shows by its release whose it is.
-        let is_shown = || owner.ends.iter().any(|end| end.bent && !end.lost);
+        let is_shown = || owner.ends.iter().any(|end| end.shows(scene));
         let is_kept = !owner.holders.is_empty() || !owner.inside.is_empty();
         (is_kept && (owner.known || is_shown())).then_some(owner)
     };
@@ -219,6 +253,7 @@ impl Owner {
                 expr,
                 bent,
                 part,
+                whole,
                 lost,
             })
         };
@@ -261,13 +296,12 @@ fn taken(scene: &Scene<'_>, call: ExprId, at: usize, flow: Flow, whole: bool) ->
     if capi::keeps_pointer(name, at) {
         return Some(false);
     }
+    let is_own = scene.cx.definitions(name).next().is_some();
     match fate_in_call(scene, call, at) {
-        Fate::Kept => None,
-        Fate::GivenUp => {
-            let is_own = scene.cx.definitions(name).next().is_some();
-            Some(whole && !is_own && frees(name))
-        }
-        Fate::PassedOn => {
+        // It may well release what is in the memory that it looks at.
+        Fate::Kept if !(whole && is_own) => None,
+        Fate::GivenUp => Some(whole && !is_own && frees(name)),
+        Fate::Kept | Fate::PassedOn => {
             let hands = Hands::new(scene.cx.program, scene.cx.types(), scene.tree);
             let Some((root, _)) = hands.root(args[at]) else {
                 return Some(false);
