@@ -214,7 +214,7 @@ fn store(scene: &Scene<'_>, place: &Place, value: &Operand, source: Source, stat
     match (value, state.local(value)) {
         (value, _) if value.is_zero() => state.set(local, NULL),
         // The variable is gone, its value is not: `p = ({ char *q = malloc(n); q; });`.
-        (_, Some(from)) if state.of(from) == UNSET => state.set(local, OTHER),
+        (_, Some(from)) if state.of(from) == UNSET => state.set(local, OWNED | GIVEN | NULL),
         (_, Some(from)) => state.copy(local, from),
         _ => {
             let value = assigned(scene, source, local);

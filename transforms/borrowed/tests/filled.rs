@@ -287,6 +287,7 @@ fn made_of_each(store: &str, undo: &str) -> String {
         if (texts[k] == NULL) {{
             {undo}
             PyMem_Free(texts);
+            PyMem_Free(names);
             return NULL;
         }}
     }}
@@ -310,6 +311,7 @@ fn the_elements_below_are_released_where_the_next_item_is_gone() {
                 +            for (j = 0; j < k; j++)
                 +                Py_DECREF(texts[j]);
                 +            PyMem_Free(texts);
+                +            PyMem_Free(names);
                 +            return NULL;
                 +        }
                 +        texts[k] = PyObject_Str(item);

@@ -6,6 +6,7 @@ mod apart;
 mod arguments;
 mod asked;
 mod awaited;
+mod bent;
 mod between;
 mod bounds;
 mod capsules;

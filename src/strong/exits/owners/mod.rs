@@ -49,8 +49,6 @@ struct Given {
     bent: bool,
     /// By what is read from memory of the function, which may hold more.
     part: bool,
-    /// By that memory.
-    whole: bool,
     /// It goes with the memory that it is in: nobody releases it.
     lost: bool,
 }
@@ -58,9 +56,13 @@ struct Given {
 impl Given {
     /// Whether it shows that the function owns what it gives up here.
     fn shows(&self, scene: &Scene<'_>) -> bool {
-        let is_release = || match scene.call(self.expr) {
-            Some((name, _)) => !self.whole || releases(scene, name),
-            None => true,
+        let is_release = || match scene.tree.expr(self.expr).kind {
+            ExprKind::Call { .. } => scene.call(self.expr).is_some_and(|(name, _)| {
+                let is_known = frees(name) || capi::counts(name).is_some_and(Counts::releases);
+                is_known || releases(scene, name)
+            }),
+            ExprKind::Assign { .. } => false,
+            _ => true,
         };
         self.bent && !self.lost && is_release()
     }
@@ -96,7 +98,9 @@ impl Exits<'_, '_> {
             ends.clear();
         }
         ends.extend(replaced(scene, owner));
-        reaches(scene.cfg, made.next(), point, &ends) && !self.is_gone(owner)
+        // What is never given up is as lost everywhere; what the result replaces, is so by the call.
+        let is_lost = owner.ends.is_empty() || self.local.is_some_and(|it| owner.holders == [it]);
+        !is_lost && reaches(scene.cfg, made.next(), point, &ends) && !self.is_gone(owner)
     }
 
     /// Whether none of its variables holds anything at the exit.
@@ -155,9 +159,7 @@ impl Exits<'_, '_> {
 /// Whether an exit goes on elsewhere in the function, or names a variable.
 fn speaks_of(lines: &[String], name: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let mut words = lines
-        .iter()
-        .flat_map(|line| line.split(|c| !is_word(c)));
+    let mut words = lines.iter().flat_map(|line| line.split(|c| !is_word(c)));
     words.any(|word| word == name || word == "goto")
 }
 
@@ -213,7 +215,9 @@ impl Owner {
             return;
         }
         match flow.end {
-            End::Into(local) if flow.part || is_struct(scene, local) => self.inside.push(local),
+            End::Into(local) if flow.part || gives_struct(scene, self.call) => {
+                self.inside.push(local);
+            }
             End::Into(local) => self.holders.push(local),
             End::Inside(root, store) if !is_followed(scene, store) => self.inside.push(root),
             End::Listed(local) if scene.tree.local(local).is_automatic() => self.inside.push(local),
@@ -253,14 +257,13 @@ impl Owner {
                 expr,
                 bent,
                 part,
-                whole,
                 lost,
             })
         };
         let end = match flow.end {
             End::Into(local) => {
                 let is_length = flow.counted && is_number(&scene.tree.local(local).ty);
-                let to = match whole || flow.part || is_struct(scene, local) {
+                let to = match whole || flow.part {
                     true => &mut self.inside,
                     false => &mut self.holders,
                 };
@@ -300,6 +303,7 @@ fn taken(scene: &Scene<'_>, call: ExprId, at: usize, flow: Flow, whole: bool) ->
     match fate_in_call(scene, call, at) {
         // It may well release what is in the memory that it looks at.
         Fate::Kept if !(whole && is_own) => None,
+        _ if whole && releases(scene, name) => Some(false),
         Fate::GivenUp => Some(whole && !is_own && frees(name)),
         Fate::Kept | Fate::PassedOn => {
             let hands = Hands::new(scene.cx.program, scene.cx.types(), scene.tree);
@@ -320,8 +324,9 @@ fn is_array(scene: &Scene<'_>, local: LocalId) -> bool {
     matches!(scene.tree.local(local).ty.kind, TypeKind::Array(..))
 }
 
-/// Whether a variable is a struct, which holds more than one value.
-fn is_struct(scene: &Scene<'_>, local: LocalId) -> bool {
-    let ty = &scene.tree.local(local).ty;
-    ty.pointee().is_none() && !is_number(ty)
+/// Whether `call` gives a struct, which holds more than one value.
+fn gives_struct(scene: &Scene<'_>, call: ExprId) -> bool {
+    let name = scene.call(call).map_or("", |(name, _)| name);
+    let mut definitions = scene.cx.definitions(name);
+    definitions.any(|(_, function)| function.ret.pointee().is_none() && !is_number(&function.ret))
 }
