@@ -161,7 +161,7 @@ fn in_stmt(scene: &Scene<'_>, stmt: StmtId, expr: ExprId) -> End {
     match &scene.tree.stmt(stmt).kind {
         StmtKind::Return(_) => End::Returned(stmt),
         StmtKind::Decl(decls) => {
-            let ends = decls.iter().filter_map(|decl| match &decl.init {
+            let mut ends = decls.iter().filter_map(|decl| match &decl.init {
                 Some(Init::Expr(value)) => (*value == expr).then_some(End::Into(decl.local)),
                 Some(Init::List(list)) => {
                     let is_there = list.values().contains(&expr);
@@ -169,7 +169,7 @@ fn in_stmt(scene: &Scene<'_>, stmt: StmtId, expr: ExprId) -> End {
                 }
                 None => None,
             });
-            ends.last().unwrap_or(End::Looked)
+            ends.next().unwrap_or(End::Looked)
         }
         _ => End::Looked,
     }
