@@ -365,17 +365,20 @@ pub(in crate::strong) fn with_error(
     scene: &Scene<'_>,
     exits: &Exits<'_, '_>,
 ) -> Option<Vec<String>> {
-    exits
-        .unlocked()
-        .and_then(Exits::copied)
-        .or_else(|| exits.neighbour())
-        .or_else(|| exits.previous())
-        .or_else(|| exits.unlocked()?.common_label())
-        .or_else(|| exits.unlocked()?.to_label())
-        .or_else(|| exits.unlocked()?.made())
-        .or_else(|| exits.later())
-        .or_else(|| exits.unlocked()?.earlier())
-        .filter(|lines| !scene.function.ret.is_void() && !exits.loses(lines))
+    if scene.function.ret.is_void() {
+        return None;
+    }
+    let keeps = |lines: &Vec<String>| !exits.loses(lines);
+    let unlocked = exits.unlocked();
+    let copied = unlocked.and_then(Exits::copied).filter(keeps);
+    copied
+        .or_else(|| exits.neighbour().filter(keeps))
+        .or_else(|| exits.previous().filter(keeps))
+        .or_else(|| unlocked?.common_label().filter(keeps))
+        .or_else(|| unlocked?.to_label().filter(keeps))
+        .or_else(|| unlocked?.made().filter(keeps))
+        .or_else(|| exits.later().filter(keeps))
+        .or_else(|| unlocked?.earlier().filter(keeps))
 }
 
 /// Whether the code already leaves with an error if the result, in `local`, is `NULL`: the test is
