@@ -218,6 +218,8 @@ impl Owner {
             End::Into(local) if flow.part || gives_struct(scene, self.call) => {
                 self.inside.push(local);
             }
+            // `threads = cpu_count();`
+            End::Into(local) if !self.known && is_number(&scene.tree.local(local).ty) => {}
             End::Into(local) => self.holders.push(local),
             End::Inside(root, store) if !is_followed(scene, store) => self.inside.push(root),
             End::Listed(local) if scene.tree.local(local).is_automatic() => self.inside.push(local),
