@@ -163,11 +163,9 @@ impl<'a> Body<'_, '_, 'a> {
             // `convert = utc ? gmtime : localtime;`
             ExprKind::Name(Name::Global(name)) => self.check_name(at, name),
             ExprKind::Call { callee, args } => self.check_call(at, *callee, args),
-            ExprKind::Member {
-                base,
-                field,
-                arrow: true,
-            } => self.check_member(at, *base, field),
+            ExprKind::Member { base, field, arrow } => {
+                self.check_member(at, *base, field, *arrow);
+            }
             _ => {}
         }
     }

@@ -61,25 +61,57 @@ impl Members {
         found
     }
 
-    /// Whether Python may replace what the field refers to.
-    pub(super) fn is_object(&self, owner: &str, field: &str) -> bool {
-        self.objects.contains(&key(owner, field))
+    /// Whether Python may replace what the field refers to. A struct that no table names may begin with
+    /// one that a table names:
+    ///
+    /// ```c
+    /// {"callback", T_OBJECT, offsetof(Base, callback), 0, NULL},
+    /// typedef struct { BASE_HEAD int more; } Derived;       /* self->callback */
+    /// ```
+    fn is_object(&self, owner: Option<&str>, field: &str) -> bool {
+        let owner = owner.map(|owner| key(owner, field));
+        let named = |all: &BTreeSet<(String, String)>, key: &(String, String)| {
+            all.iter().any(|(owner, _)| *owner == key.0)
+        };
+        match owner {
+            Some(key) if named(&self.objects, &key) || named(&self.shown_objects, &key) => {
+                self.objects.contains(&key)
+            }
+            _ => self.objects.iter().any(|(_, name)| name == field),
+        }
     }
 }
 
 impl Body<'_, '_, '_> {
     /// Names a use of a field that Python may replace meanwhile: only the section of its object keeps
     /// the two apart.
-    pub(super) fn check_member(&mut self, at: ExprId, base: ExprId, field: &str) {
-        let owner = self.walk.types.owner(self.tree(), base, true);
+    pub(super) fn check_member(&mut self, at: ExprId, base: ExprId, field: &str, arrow: bool) {
+        let owner = self.walk.types.owner(self.tree(), base, arrow);
+        // `self->base.callback`
+        let Some(base) = (if arrow {
+            Some(base)
+        } else {
+            self.held_by(base)
+        }) else {
+            return;
+        };
         let is_shared = |body: &Self| body.value(base).points.has(Kinds::SHARED);
         let is_lent = capi::field(owner.as_deref(), field).is_some_and(|it| it.lends.is_some());
         if is_lent && is_shared(self) {
             self.leave(at, self.text(at), Why::Member);
         }
-        let is_member = owner.is_some_and(|owner| self.walk.members.is_object(&owner, field));
+        let is_member = self.walk.members.is_object(owner.as_deref(), field);
         if is_member && is_shared(self) && !self.holds_section(base, at) {
             self.walk.leave(self.item, at, self.text(at), Why::Member);
+        }
+    }
+
+    /// The pointer to the struct that a place is a part of: `self` of `self->base`.
+    fn held_by(&self, place: ExprId) -> Option<ExprId> {
+        match self.tree().expr(place).kind {
+            ExprKind::Member { base, arrow, .. } if arrow => Some(base),
+            ExprKind::Member { base, .. } => self.held_by(base),
+            _ => None,
         }
     }
 

@@ -2441,3 +2441,160 @@ static PyObject *f(PyObject *self, PyObject *arg)
 {
     return PyLong_FromLong(lib_next());
 }
+
+/*** the object of the last round is not that of this one: `before->n` in `f` */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyTypeObject ItemType;
+static PyObject *f(PyObject *self, PyObject *list)
+{
+    Item *before = NULL;
+    for (int i = 0; i < 3; i++) {
+        Item *item = PyObject_New(Item, &ItemType);
+        if (item == NULL)
+            return NULL;
+        if (before != NULL)
+            before->n = i;
+        if (PyList_Append(list, (PyObject *)item) < 0)
+            return NULL;
+        before = item;
+    }
+    Py_RETURN_NONE;
+}
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "m.Item", .tp_basicsize = sizeof(Item),
+};
+
+/*** a call gets the address of the variable: `item->n` in `f` */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyTypeObject ItemType;
+static PyObject *f(PyObject *self, PyObject *callback)
+{
+    Item *item = PyObject_New(Item, &ItemType);
+    if (item == NULL)
+        return NULL;
+    PyObject *only = (PyObject *)item;
+    PyObject *result = PyObject_Vectorcall(callback, &only, 1, NULL);
+    Py_XDECREF(result);
+    item->n = 1;
+    return (PyObject *)item;
+}
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "m.Item", .tp_basicsize = sizeof(Item),
+};
+
+/*** a struct is copied with what it holds: `item->n` in `f` */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyTypeObject ItemType;
+struct job { PyObject *call, *with; };
+static PyObject *run(struct job *job) { return PyObject_CallOneArg(job->call, job->with); }
+static PyObject *f(PyObject *self, PyObject *callback)
+{
+    Item *item = PyObject_New(Item, &ItemType);
+    if (item == NULL)
+        return NULL;
+    struct job first = {callback, (PyObject *)item}, job;
+    job = first;
+    Py_XDECREF(run(&job));
+    item->n = 1;
+    return (PyObject *)item;
+}
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "m.Item", .tp_basicsize = sizeof(Item),
+};
+
+/*** a helper puts it into a list that is given away: `item->n` in `f` */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyTypeObject ItemType;
+static int put(PyObject *list, PyObject *it) { return PyList_Append(list, it); }
+static PyObject *f(PyObject *self, PyObject *callback)
+{
+    Item *item = PyObject_New(Item, &ItemType);
+    PyObject *list = PyList_New(0);
+    if (item == NULL || list == NULL || put(list, (PyObject *)item) < 0)
+        return NULL;
+    Py_XDECREF(PyObject_CallOneArg(callback, list));
+    item->n = 1;
+    return (PyObject *)item;
+}
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "m.Item", .tp_basicsize = sizeof(Item),
+};
+
+/*** another caller of a helper passes what others have: `item->n` in `f` */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyTypeObject ItemType;
+static PyObject *sum(PyObject *a, PyObject *b) { return PyNumber_Add(a, b); }
+static PyObject *f(PyObject *self, PyObject *other)
+{
+    Item *item = PyObject_New(Item, &ItemType);
+    if (item == NULL)
+        return NULL;
+    Py_XDECREF(sum(other, other));
+    Py_XDECREF(sum(other, (PyObject *)item));
+    item->n = 1;
+    return (PyObject *)item;
+}
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "m.Item", .tp_basicsize = sizeof(Item),
+};
+
+/*** the size of a list decides whether it is emptied: `PyObject_CallMethod(it->pool, "pop", NULL)` in `take` */
+typedef struct { PyObject_HEAD PyObject *pool; } Item;
+static PyTypeObject ItemType;
+static PyObject *take(PyObject *op, PyObject *unused)
+{
+    Item *it = (Item *)op;
+    if (PyList_GET_SIZE(it->pool) == 0)
+        Py_RETURN_NONE;
+    return PyObject_CallMethod(it->pool, "pop", NULL);
+}
+static PyMethodDef item_methods[] = {{"take", take, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = item_methods,
+};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return (PyObject *)PyObject_New(Item, &ItemType);
+}
+
+/*** a member of the struct that this one begins with: `it->name` in `show` */
+#include <stddef.h>
+#define NAMED PyObject_HEAD PyObject *name;
+typedef struct { NAMED } Named;
+typedef struct { NAMED long n; } Item;
+static PyTypeObject ItemType;
+static PyMemberDef members[] = {{"name", 16, offsetof(Named, name), 0, NULL}, {NULL, 0, 0, 0, NULL}};
+static PyObject *show(PyObject *op, PyObject *unused)
+{
+    Item *it = (Item *)op;
+    return PyObject_Repr(it->name);
+}
+static PyMethodDef item_methods[] = {{"show", show, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = item_methods,
+    .tp_members = members,
+};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return (PyObject *)PyObject_New(Item, &ItemType);
+}
+
+/*** a slot fills a field: `b->bf_getbuffer` in `look` */
+typedef struct { PyObject_HEAD Py_buffer view; } Item;
+static PyTypeObject ItemType;
+static PyObject *look(PyObject *op, PyObject *other)
+{
+    Item *it = (Item *)op;
+    PyBufferProcs *b = Py_TYPE(other)->tp_as_buffer;
+    if (b == NULL || b->bf_getbuffer(other, &it->view, PyBUF_SIMPLE) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+static PyMethodDef item_methods[] = {{"look", look, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = item_methods,
+};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return (PyObject *)PyObject_New(Item, &ItemType);
+}

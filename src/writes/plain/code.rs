@@ -62,6 +62,50 @@ impl<'a> Code<'a> {
         }
     }
 
+    /// The call that has made what `operand` points to and not been run again since: the operand is
+    /// its result, or a variable that can only hold that.
+    pub(super) fn born(&self, operand: &Operand) -> Option<TempId> {
+        let Operand::Temp(temp) = operand else {
+            return None;
+        };
+        let [def] = self.defs.get(temp)?[..] else {
+            return None;
+        };
+        match &self.cfg.instr(def)?.kind {
+            InstrKind::Call { dst, .. } => Some(*dst),
+            InstrKind::Cast { src, .. } => self.born(src),
+            InstrKind::Load { dst, .. } => match self.definitions(*dst)? {
+                [Definition::Store(at)] => self.is_made_here(*at),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The call whose result a step stores, if they run together: `item = (Item *)make();`.
+    fn is_made_here(&self, at: Point) -> Option<TempId> {
+        let mut value = self.stored(at)?;
+        loop {
+            let Operand::Temp(temp) = value else {
+                return None;
+            };
+            let [def] = self.defs.get(temp)?[..] else {
+                return None;
+            };
+            match &self.cfg.instr(def)?.kind {
+                InstrKind::Cast { src, .. } => value = src,
+                InstrKind::Call { dst, .. } if def.block == at.block => return Some(*dst),
+                _ => return None,
+            }
+        }
+    }
+
+    /// The call with the result `dst`.
+    pub(super) fn call(&self, dst: TempId) -> Option<&Instr> {
+        let defs = self.defs.get(&dst)?;
+        self.cfg.instr(*defs.first()?)
+    }
+
     /// The values that the load into `dst` may give, if nothing else changes the variable.
     pub(super) fn definitions(&self, dst: TempId) -> Option<&[Definition]> {
         self.reaching.get(&dst).map(Vec::as_slice)

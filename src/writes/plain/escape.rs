@@ -13,7 +13,7 @@ use super::Plain;
 use super::code::Code;
 use super::origin::{Foreign, Origin, Origins, Result, Root};
 use crate::ast::ExprId;
-use crate::capi::{Returns, acts, counts, effects, keeps_pointer, writes};
+use crate::capi::{Returns, acts, copies_memory, counts, effects, keeps_pointer, writes};
 use crate::cfg::{Base, Callee, InstrKind, Operand, Point, Source, Terminator, reaches};
 
 /// The points at which others get what a function has for itself.
@@ -29,6 +29,9 @@ impl Escapes {
             escapes: Self::default(),
             held: BTreeMap::new(),
         };
+        for (at, &param) in code.function.params.iter().enumerate() {
+            finder.hold(&[Root::Stack(param)].into(), &[Root::Param(at)].into());
+        }
         for (point, instr) in code.cfg.steps() {
             finder.step(point, &instr.kind, instr.source);
         }
@@ -46,17 +49,34 @@ impl Escapes {
     }
 
     /// Whether others may have the memory when the step at `at` runs: a path leads there from where
-    /// they got it, on which it is not made anew.
-    pub(super) fn is_out(&self, code: &Code<'_>, root: Root, at: Point) -> bool {
-        let births = code.births(root);
+    /// they got it, on which it is not made anew by `births`.
+    pub(super) fn is_out(&self, code: &Code<'_>, root: Root, at: Point, births: &[Point]) -> bool {
         self.of(root)
             .any(|from| reaches(&code.cfg, from.next(), at, births) && !births.contains(&at))
     }
 
-    /// Whose the memory of `origin` may be at a point.
-    pub(super) fn foreign(&self, code: &Code<'_>, origin: &Origin, at: Point) -> Foreign {
+    /// Whose the memory may be that `operand` points into at a point.
+    pub(super) fn foreign(
+        &self,
+        plain: &Plain<'_, '_, '_>,
+        code: &Code<'_>,
+        origins: &Origins,
+        (operand, at): (&Operand, Point),
+    ) -> Foreign {
+        let origin = origins.of(code, operand, plain);
+        // Another variable may have what the call made in the last round of a loop.
+        let born = code
+            .born(operand)
+            .filter(|&call| plain.only_makes(code, call));
+        let newest = born.map(Root::Made);
         let mut foreign = origin.foreign;
-        let is_out = |&root: &Root| self.is_out(code, root, at);
+        let is_out = |&root: &Root| {
+            let births = match newest == Some(root) {
+                true => code.births(root),
+                false => &[],
+            };
+            self.is_out(code, root, at, births)
+        };
         foreign.given |= origin.roots.iter().any(is_out);
         foreign
     }
@@ -87,7 +107,7 @@ impl Escapes {
                 index: block.instrs.len(),
             };
             let origin = origins.of(code, value, plain);
-            result.foreign |= self.foreign(code, &origin, at);
+            result.foreign |= self.foreign(plain, code, origins, (value, at));
             for root in origin.roots {
                 match root {
                     Root::Made(_) => result.made = true,
@@ -122,9 +142,7 @@ impl Finder<'_, '_, '_, '_> {
                 let roots = self.origin(value).roots;
                 match place.base {
                     Base::Local(local) if self.code.is_automatic(local) => {
-                        if !place.path.is_empty() {
-                            self.hold(&[Root::Stack(local)].into(), &roots);
-                        }
+                        self.hold(&[Root::Stack(local)].into(), &roots);
                     }
                     _ => self.let_out(roots, at),
                 }
@@ -210,7 +228,10 @@ impl Finder<'_, '_, '_, '_> {
     ) -> Option<BTreeSet<Root>> {
         let is_filled = number > 0 && fills(callee.name()?, 0);
         let container = is_filled.then(|| self.origin(&args[0]))?;
-        (!container.foreign.given && !container.roots.is_empty()).then_some(container.roots)
+        // The caller may hand on a container that it gave.
+        let is_own = |root: &Root| !matches!(root, Root::Param(_));
+        let is_new = !container.foreign.given && container.roots.iter().all(is_own);
+        (is_new && !container.roots.is_empty()).then_some(container.roots)
     }
 
     /// Who gets a new container has what it holds.
@@ -247,6 +268,8 @@ impl Finder<'_, '_, '_, '_> {
     fn may_read(&self, callee: &Callee) -> bool {
         match callee {
             Callee::Indirect(_) => true,
+            // `memcpy(&job, &template, sizeof job)`
+            Callee::Named(name) if copies_memory(name).is_some() => true,
             Callee::Named(name) => match (effects(name), writes(name)) {
                 (Some(effects), _) => effects.runs_python || effects.returns == Returns::New,
                 (None, Some(row)) => row.keeps.is_some(),
@@ -269,7 +292,9 @@ impl Finder<'_, '_, '_, '_> {
                 return false;
             }
             let is_taken = effects.steals(number).is_some() || keeps_pointer(name, number);
-            let is_object = call.is_none_or(|call| self.is_object(call, number));
+            // `PyObject_CallFunction(callback, "n", (Py_ssize_t)p)`
+            let is_number = call.is_some_and(|call| self.is_number(call, number));
+            let is_object = is_number || call.is_none_or(|call| self.is_object(call, number));
             let is_kept = effects.runs_python
                 || effects.returns == Returns::New
                 || acts(name).is_some_and(|acts| (0..number).any(|at| acts.changes(at)));
@@ -279,6 +304,13 @@ impl Finder<'_, '_, '_, '_> {
             Some(row) => row.keeps.is_some(),
             None => true,
         }
+    }
+
+    fn is_number(&self, call: ExprId, number: usize) -> bool {
+        let (tree, types) = (&self.code.function.tree, self.plain.walk.types);
+        let arg = tree.arguments(call).get(number);
+        let ty = arg.and_then(|&arg| types.of(tree, arg));
+        ty.is_some_and(|ty| types.is_number(ty))
     }
 
     fn is_object(&self, call: ExprId, number: usize) -> bool {

@@ -26,7 +26,7 @@ use rustc_hash::FxHashMap;
 use super::targets::destructors;
 use super::walk::Walk;
 use crate::capi;
-use crate::cfg;
+use crate::cfg::{self, TempId};
 use crate::roles::is_table;
 use crate::rule::ItemId;
 use code::Code;
@@ -114,9 +114,9 @@ impl<'w, 'c, 'a> Plain<'w, 'c, 'a> {
 
     /// What parameter `at` of a function may point into.
     fn param(&self, item: ItemId, at: usize) -> Origin {
-        match self.given(item, at) {
-            Foreign::NOT => Origin::of(Root::Param(at)),
-            given => given.into(),
+        Origin {
+            foreign: self.given(item, at),
+            roots: [Root::Param(at)].into(),
         }
     }
 
@@ -135,6 +135,14 @@ impl<'w, 'c, 'a> Plain<'w, 'c, 'a> {
             None if self.given.contains_key(&item) => Result::default(),
             None => Result::UNKNOWN,
         }
+    }
+
+    /// Whether a call gives nothing but what it made, and so something else each time.
+    fn only_makes(&self, code: &Code<'a>, dst: TempId) -> bool {
+        let name = code.call(dst).and_then(|instr| Some(instr.named_call()?.0));
+        let own = name.map(|name| self.walk.callees(code.item, name));
+        let mut own = own.into_iter().flatten();
+        own.all(|item| self.result(item).params == 0)
     }
 
     /// Whether others may have parameter `at` of a function after a call.

@@ -245,6 +245,10 @@ impl Steps<'_, '_, '_, '_> {
                 | Op::Unary(UnaryOp::Not) => Origin::default(),
                 Op::Binary(op) if op.is_comparison() => Origin::default(),
                 Op::VaArg | Op::Look => Foreign::GIVEN.into(),
+                // The distance of two pointers.
+                Op::Binary(BinaryOp::Minus) if self.are_pointers(found, operands) => {
+                    Origin::default()
+                }
                 Op::Binary(_) | Op::Unary(_) => {
                     let mut all = Origin::default();
                     for operand in operands {
@@ -259,6 +263,11 @@ impl Steps<'_, '_, '_, '_> {
             | InstrKind::ScopeEnd { .. }
             | InstrKind::Asm => Foreign::GIVEN.into(),
         }
+    }
+
+    fn are_pointers(&self, found: &Origins, operands: &[Operand]) -> bool {
+        let mut origins = operands.iter().map(|it| self.of(found, it));
+        origins.all(|origin| !origin.roots.is_empty())
     }
 
     /// What a load of a variable gives.
@@ -375,6 +384,8 @@ impl Steps<'_, '_, '_, '_> {
             (None, Some(effects)) => match (effects.returns, effects.derived_from) {
                 (Returns::Plain, Some(at)) => argument(usize::from(at)),
                 (Returns::Void | Returns::Null, _) => Origin::default(),
+                // `PyState_FindModule(&def)`
+                (Returns::Borrowed, None) => Foreign::KEPT.into(),
                 _ => self.like_arguments(found, args),
             },
             (None, None) => Foreign::GIVEN.into(),

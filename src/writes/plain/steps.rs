@@ -39,7 +39,7 @@ pub(super) fn given(
         };
         for item in plain.walk.callees(code.item, name) {
             for (number, arg) in args.iter().enumerate() {
-                let foreign = escapes.foreign(code, &origins.of(code, arg, plain), at);
+                let foreign = escapes.foreign(plain, code, origins, (arg, at));
                 found.push((item, number, foreign));
             }
         }
@@ -84,8 +84,8 @@ struct Steps<'p, 'w, 'c, 'a> {
 
 impl Steps<'_, '_, '_, '_> {
     fn foreign(&self, operand: &Operand, at: Point) -> Foreign {
-        let origin = self.origins.of(self.code, operand, self.plain);
-        self.escapes.foreign(self.code, &origin, at)
+        self.escapes
+            .foreign(self.plain, self.code, self.origins, (operand, at))
     }
 
     fn leave(&mut self, expr: ExprId, text: String) {
@@ -99,7 +99,7 @@ impl Steps<'_, '_, '_, '_> {
             Base::Deref(pointer) => self.foreign(pointer, at).given,
             // `view = PyMemoryView_FromMemory(mem, 64, PyBUF_WRITE); … mem[0] = 1;`
             Base::Local(local) if self.code.is_automatic(*local) => {
-                self.escapes.is_out(self.code, Root::Stack(*local), at)
+                self.escapes.is_out(self.code, Root::Stack(*local), at, &[])
             }
             _ => false,
         };
@@ -130,7 +130,7 @@ impl Steps<'_, '_, '_, '_> {
         let name = match callee {
             Callee::Named(name) => &**name,
             Callee::Indirect(pointer) => {
-                if slot(self.code, pointer).is_none() {
+                if slot(self.code, pointer).is_none() || self.fills(at, args) {
                     let called = self.code.function.tree.callee(expr).unwrap_or(expr);
                     self.leave(expr, walk.text(self.code.item, called));
                 }
@@ -158,6 +158,14 @@ impl Steps<'_, '_, '_, '_> {
         self.ask(at, expr, name, args);
     }
 
+    /// Whether a slot gets the address of what others may have: `bf_getbuffer(o, &self->view, 0)`.
+    fn fills(&self, at: Point, args: &[Operand]) -> bool {
+        let mut places = args
+            .iter()
+            .filter(|arg| matches!(arg, Operand::AddressOf(_)));
+        places.any(|arg| self.foreign(arg, at).given)
+    }
+
     /// Whether a call changes what argument `number` leads to, or may, which others may have.
     fn changes(&self, at: Point, call: ExprId, name: &str, number: usize, arg: &Operand) -> bool {
         let row = writes(name);
@@ -177,6 +185,9 @@ impl Steps<'_, '_, '_, '_> {
             return self.foreign(arg, at).given;
         }
         let effects = effects(name);
+        if effects.is_some() && row.is_some_and(|row| row.deep == Some(number)) {
+            return true;
+        }
         // Of variables and fields with the number of a file the calls are compared elsewhere.
         let is_handle =
             effects.is_none() && self.is_number(call, number) && self.code.loaded(arg).is_some();
@@ -221,37 +232,34 @@ impl Steps<'_, '_, '_, '_> {
         })
     }
 
-    /// Notes that a call asks something of an object which the package keeps, or runs its code.
+    /// Notes a call with an object which the package keeps.
     fn ask(&mut self, at: Point, call: ExprId, name: &str, args: &[Operand]) {
-        let asks = effects(name).is_some_and(|effects| effects.runs_python)
-            && counts(name).is_none()
-            && !raises_exception(name);
-        if asks && args.first().is_some_and(|arg| self.foreign(arg, at).kept) {
-            let runs_code = acts(name).is_some_and(|act| act.runs_code());
-            let object = self.code.function.tree.arguments(call).first();
-            let object = object.map(|&it| self.plain.walk.text(self.code.item, it));
+        let known = effects(name).filter(|_| counts(name).is_none() && !raises_exception(name));
+        if let Some(effects) = known
+            && args.first().is_some_and(|arg| self.foreign(arg, at).kept)
+        {
+            let is_method = effects.calls_method;
             self.asked.push(Asked {
                 at,
                 call,
-                object: object.unwrap_or_default(),
-                name: name.into(),
-                runs_code,
+                is_method,
             });
         }
     }
 
-    /// What one call tells of an object may not be so when the next one runs its code:
+    /// What one call tells of an object may not be so when the next one calls a method of it:
     ///
     /// ```c
-    /// if (PyObject_Size(self->pool) > 0)
+    /// if (PyList_GET_SIZE(self->pool) > 0)
     ///     item = PyObject_CallMethod(self->pool, "pop", NULL);
     /// ```
     fn check_asked(&mut self) {
         let asked = std::mem::take(&mut self.asked);
-        for it in asked.iter().filter(|it| it.runs_code) {
-            let is_other = |other: &&Asked| other.name != it.name && other.object == it.object;
-            let mut others = asked.iter().filter(is_other);
-            if others.any(|other| reaches(&self.code.cfg, other.at.next(), it.at, &[])) {
+        let cfg = &self.code.cfg;
+        for it in asked.iter().filter(|it| it.is_method) {
+            let others = asked.iter().filter(|other| other.at != it.at);
+            let mut ends = others.flat_map(|other| [(other.at, it.at), (it.at, other.at)]);
+            if ends.any(|(from, to)| reaches(cfg, from.next(), to, &[])) {
                 let text = self.plain.walk.text(self.code.item, it.call);
                 self.leave(it.call, text);
             }
@@ -259,15 +267,11 @@ impl Steps<'_, '_, '_, '_> {
     }
 }
 
-/// A call that asks something of an object which the package keeps.
+/// A call with an object which the package keeps.
 struct Asked {
     at: Point,
     call: ExprId,
-    /// As it stands in the text.
-    object: String,
-    name: Box<str>,
-    /// Whether that is up to the code of others.
-    runs_code: bool,
+    is_method: bool,
 }
 
 /// Whether a call changes its argument `number` for others to see.
