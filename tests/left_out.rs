@@ -1141,7 +1141,7 @@ fn what_a_local_struct_holds_or_a_pointer_began() {
     insta::assert_snapshot!(all.join("\n"), @"
         review in `f`, `Py_DECREF(b.items[--b.n])` (line 10) is not needed if the item no longer exists
         review in `f`, `close(b.fd[0])` (line 10) is not needed if the item no longer exists
-        review in `f`, `Py_XDECREF(all[0])` (line 10) is not needed if the item no longer exists
+        by hand
         review in `f`, the effect of `hold(self)` (line 8) may remain at the new exit: the function had no exit in that state
         review in `f`, `Py_DECREF(b.items[0])` (line 10) is not needed if the item no longer exists
         review in `f`, `methods[1].off()` (line 10) is not needed if the item no longer exists

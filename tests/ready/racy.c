@@ -2563,7 +2563,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
 typedef struct { NAMED } Named;
 typedef struct { NAMED long n; } Item;
 static PyTypeObject ItemType;
-static PyMemberDef members[] = {{"name", 16, offsetof(Named, name), 0, NULL}, {NULL, 0, 0, 0, NULL}};
+static PyMemberDef members[] = {{"name", Py_T_OBJECT_EX, offsetof(Named, name), 0, NULL}, {NULL, 0, 0, 0, NULL}};
 static PyObject *show(PyObject *op, PyObject *unused)
 {
     Item *it = (Item *)op;

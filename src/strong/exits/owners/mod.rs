@@ -306,7 +306,8 @@ fn taken(scene: &Scene<'_>, call: ExprId, at: usize, flow: Flow, whole: bool) ->
         // It may well release what is in the memory that it looks at.
         Fate::Kept if !(whole && is_own) => None,
         _ if whole && releases(scene, name) => Some(false),
-        Fate::GivenUp => Some(whole && !is_own && frees(name)),
+        // `free(record)` frees nothing that is in it; who knows of `record_free(record)`?
+        Fate::GivenUp => Some(whole && capi::acts(name).is_some_and(|acts| acts.frees)),
         Fate::Kept | Fate::PassedOn => {
             let hands = Hands::new(scene.cx.program, scene.cx.types(), scene.tree);
             let Some((root, _)) = hands.root(args[at]) else {
