@@ -51,6 +51,7 @@
 //! Blocks are numbered in source order. The graph is linear in the size of the function.
 
 mod build;
+mod definitions;
 mod dominators;
 mod dump;
 mod instr;
@@ -63,6 +64,7 @@ mod temps;
 mod terminator;
 
 pub use build::build;
+pub use definitions::Definition;
 pub use dominators::Dominators;
 pub use dump::dump;
 pub use instr::{Callee, Instr, InstrKind, Op, Source};

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::arms;
 use crate::ast::{ExprId, ExprKind, LocalId, Name, Parent, StmtKind};
 use crate::capi::Returns;
-use crate::cfg::{BlockId, Instr, InstrKind, Point, Source};
-use crate::dataflow::{self, Analysis, Direction, NodeId};
+use crate::cfg::{Definition, Instr, InstrKind, Point, Source};
 use crate::strong::scene::Scene;
 
 /// What a definition gives the variable.
@@ -150,30 +149,15 @@ fn classify(scene: &Scene<'_>, value: ExprId, lookups: &BTreeSet<ExprId>) -> Giv
 
 /// For each definition the first of its class: definitions that reach one read belong together.
 fn classes(scene: &Scene<'_>, local: LocalId, defs: &[(Option<Point>, Given)]) -> Vec<Def> {
-    let reaching = Reaching {
-        scene,
-        local,
-        at: defs
-            .iter()
-            .enumerate()
-            .filter_map(|(def, (point, _))| Some(((*point)?, def)))
-            .collect(),
-        parameter: defs.first().is_some_and(|(at, _)| at.is_none()),
-    };
-    let mut class: Vec<Def> = (0..defs.len()).collect();
-    let Ok(solution) = dataflow::solve(scene.cfg, &reaching) else {
+    let numbers: BTreeMap<Definition, Def> = (0..).zip(defs).map(|(at, def)| (def.0, at)).collect();
+    let definitions = numbers.keys().copied().collect();
+    let Some(loads) = scene.cfg.reaching_definitions(local, &definitions) else {
         return vec![0; defs.len()];
     };
-    for (block, content) in scene.cfg.iter() {
-        let mut state = solution.input(block.index()).clone();
-        for (index, instr) in content.instrs.iter().enumerate() {
-            let reads = matches!(&instr.kind, InstrKind::Load { place, .. }
-                if place.as_local() == Some(local));
-            if reads {
-                unite(&mut class, &state);
-            }
-            reaching.step(Point { block, index }, instr, &mut state);
-        }
+    let mut class: Vec<Def> = (0..defs.len()).collect();
+    for (_, reaching) in loads {
+        let reaching = reaching.iter().map(|it| numbers[it]).collect();
+        unite(&mut class, &reaching);
     }
     class
 }
@@ -187,53 +171,5 @@ fn unite(class: &mut [Def], defs: &BTreeSet<Def>) {
         if merged.contains(entry) {
             *entry = first;
         }
-    }
-}
-
-struct Reaching<'s, 'a> {
-    scene: &'s Scene<'a>,
-    local: LocalId,
-    at: BTreeMap<Point, Def>,
-    parameter: bool,
-}
-
-impl Reaching<'_, '_> {
-    fn step(&self, point: Point, instr: &Instr, state: &mut BTreeSet<Def>) {
-        let ends = match &instr.kind {
-            InstrKind::Declare { local } => *local == self.local,
-            InstrKind::ScopeEnd { locals } => locals.contains(&self.local),
-            _ => false,
-        };
-        if ends {
-            state.clear();
-        } else if let Some(&def) = self.at.get(&point) {
-            *state = BTreeSet::from([def]);
-        }
-    }
-}
-
-impl Analysis for Reaching<'_, '_> {
-    type Domain = BTreeSet<Def>;
-    const DIRECTION: Direction = Direction::Forward;
-
-    fn bottom(&self) -> Self::Domain {
-        BTreeSet::new()
-    }
-
-    fn boundary(&self) -> Self::Domain {
-        self.parameter.then_some(0).into_iter().collect()
-    }
-
-    fn transfer(&self, node: NodeId, state: &mut Self::Domain) {
-        let block = BlockId(u32::try_from(node).expect("block ids are u32"));
-        for (index, instr) in self.scene.cfg.block(block).instrs.iter().enumerate() {
-            self.step(Point { block, index }, instr, state);
-        }
-    }
-
-    fn join(&self, into: &mut Self::Domain, from: &Self::Domain) -> bool {
-        let before = into.len();
-        into.extend(from);
-        into.len() > before
     }
 }
