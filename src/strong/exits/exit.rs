@@ -71,8 +71,7 @@ impl Failure {
         let (Self::Exit(lines) | Self::Break(_, lines) | Self::Stop(lines)) = self else {
             return None;
         };
-        let last = lines.last()?.strip_prefix("goto ")?;
-        last.strip_suffix(';')
+        jumps_to(lines)
     }
 
     /// Whether nothing is left of the exception where it goes on, be it one from before.
@@ -203,19 +202,22 @@ fn propagated(scene: &Scene<'_>, call: ExprId, shape: Shape) -> Failure {
     let exit = exits.and_then(|exits| with_error(scene, &exits));
     // A variable of another type is left as it was before the lookup.
     let apart = local.filter(|&local| !takes_result(scene, local));
-    let exit = exit.filter(|lines| apart.is_none_or(|local| leaves_alone(scene, lines, local)));
+    let exit = exit.filter(|lines| apart.is_none_or(|local| !speaks_of(scene, lines, local)));
     let exit = exit.filter(|lines| !leaves_owed(scene, call, local, lines));
     exit.map_or(Failure::AsBefore, Failure::Exit)
 }
 
-/// Whether an exit reads nothing of a variable: it names it nowhere, and jumps to nothing that may.
-fn leaves_alone(scene: &Scene<'_>, lines: &[String], local: LocalId) -> bool {
+/// The label that the last of `lines` jumps to.
+pub(super) fn jumps_to(lines: &[String]) -> Option<&str> {
+    lines.last()?.strip_prefix("goto ")?.strip_suffix(';')
+}
+
+/// Whether an exit names a variable, or jumps to what may.
+pub(super) fn speaks_of(scene: &Scene<'_>, lines: &[String], local: LocalId) -> bool {
     let name = scene.name(local);
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    lines.iter().all(|line| {
-        let mut words = line.split(|c| !is_word(c));
-        words.all(|word| word != name && word != "goto")
-    })
+    let mut words = lines.iter().flat_map(|line| line.split(|c| !is_word(c)));
+    words.any(|word| word == name || word == "goto")
 }
 
 /// Whether the code behind `stmt` asks whether the slot is empty, and goes on then: the strong
@@ -368,17 +370,19 @@ pub(in crate::strong) fn with_error(
     if scene.function.ret.is_void() {
         return None;
     }
-    let keeps = |lines: &Vec<String>| !exits.loses(lines);
     let unlocked = exits.unlocked();
-    let copied = unlocked.and_then(Exits::copied).filter(keeps);
-    copied
-        .or_else(|| exits.neighbour().filter(keeps))
-        .or_else(|| exits.previous().filter(keeps))
-        .or_else(|| unlocked?.common_label().filter(keeps))
-        .or_else(|| unlocked?.to_label().filter(keeps))
-        .or_else(|| unlocked?.made().filter(keeps))
-        .or_else(|| exits.later().filter(keeps))
-        .or_else(|| unlocked?.earlier().filter(keeps))
+    let candidates: [&dyn Fn() -> Option<Vec<String>>; 8] = [
+        &|| unlocked?.copied(),
+        &|| exits.neighbour(),
+        &|| exits.previous(),
+        &|| unlocked?.common_label(),
+        &|| unlocked?.to_label(),
+        &|| unlocked?.made(),
+        &|| exits.later(),
+        &|| unlocked?.earlier(),
+    ];
+    let mut found = candidates.iter().filter_map(|candidate| candidate());
+    found.find(|lines| !exits.loses(lines))
 }
 
 /// Whether the code already leaves with an error if the result, in `local`, is `NULL`: the test is

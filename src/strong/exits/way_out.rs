@@ -1,5 +1,6 @@
 //! What a new exit at a lookup does, beside all other ways out from there.
 
+use super::exit::jumps_to;
 use super::label_of;
 use crate::ast::{ExprId, LocalId, Parent, StmtKind};
 use crate::cfg::{Point, reaches};
@@ -53,10 +54,8 @@ impl WayOut<'_, '_> {
                 !line[..at].ends_with(is_name) && !line[at + begin.len()..].starts_with(is_name)
             })
         };
-        let label = self.lines.last().and_then(|line| {
-            let label = line.strip_prefix("goto ")?.strip_suffix(';')?;
-            scene.cfg.before(label_of(scene, label)?)
-        });
+        let label =
+            jumps_to(self.lines).and_then(|label| scene.cfg.before(label_of(scene, label)?));
         let is_behind = |label| {
             let point = self.point_of(call);
             point.is_some_and(|point| reaches(scene.cfg, label, point, &[]))

@@ -13,6 +13,7 @@ mod flow;
 
 use std::collections::BTreeSet;
 
+use super::exit::{jumps_to, speaks_of};
 use super::filled::{Filled, allocates, is_followed};
 use super::held::{frees, makes};
 use super::made_exit::{Fate, fate_in_call, makers, uses};
@@ -121,9 +122,8 @@ impl Exits<'_, '_> {
         let undone = || self.undo.due.iter().chain(&self.undo.unsure);
         let is_undone = |end: &Given| undone().any(|&stmt| self.has(stmt, end.expr));
         // An old exit may leave it out.
-        let is_owned = |local: LocalId| {
-            self.state.of(local) & OWNED != 0 && speaks_of(lines, scene.name(local))
-        };
+        let is_owned =
+            |local: LocalId| self.state.of(local) & OWNED != 0 && speaks_of(scene, lines, local);
         let is_memory = |local: LocalId| scene.tree.local(local).ty.pointee().is_none();
         let mut memory = owner.inside.iter().filter(|&&local| is_memory(local));
         let mut holders = owner.holders.iter();
@@ -146,21 +146,13 @@ impl Exits<'_, '_> {
             let text = stmt.and_then(|stmt| line(scene, stmt));
             text.is_some_and(|text| lines.contains(&text))
         };
-        let label = lines.last().and_then(|last| last.strip_prefix("goto "));
-        let label = label.and_then(|label| label_of(scene, label.strip_suffix(';')?));
+        let label = jumps_to(lines).and_then(|label| label_of(scene, label));
         let start = label.and_then(|label| scene.cfg.before(label));
         let is_behind =
             |end: &Given| start.is_some_and(|start| reaches(scene.cfg, start, end.at, &[]));
         let mut ends = owner.ends.iter().filter(|end| !end.lost);
         ends.any(|end| is_line(end) || is_behind(end))
     }
-}
-
-/// Whether an exit goes on elsewhere in the function, or names a variable.
-fn speaks_of(lines: &[String], name: &str) -> bool {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let mut words = lines.iter().flat_map(|line| line.split(|c| !is_word(c)));
-    words.any(|word| word == name || word == "goto")
 }
 
 /// Where the only variable that has it gets something else.
