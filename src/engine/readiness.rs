@@ -4,7 +4,6 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
 
@@ -16,7 +15,7 @@ use crate::package::Package;
 use crate::rule::{Finding, Outcome, PackageCx, Rule, Suppression, suppressions};
 use crate::source::{ByteOffset, FileId};
 use crate::transforms;
-use crate::writes::{Left, Why, left};
+use crate::writes::{Left, Places, Reach, Why};
 
 /// Most names that an assumption lists.
 const SHOWN: usize = 6;
@@ -248,8 +247,8 @@ pub(super) struct Readiness<'c, 'a> {
     files: BTreeMap<FileId, FxHashSet<FileId>>,
     /// See [`left_out`]; looked for once a module is asked for.
     left_out: OnceCell<BTreeSet<usize>>,
-    /// What [`Open::left`] lists, looked for once a module is asked for.
-    left: OnceCell<BTreeMap<Rc<Left>, BTreeSet<FileId>>>,
+    /// Where [`Open::left`] comes from, looked for once a module is asked for.
+    reach: OnceCell<Reach<'c, 'a>>,
 }
 
 impl<'c, 'a> Readiness<'c, 'a> {
@@ -274,7 +273,7 @@ impl<'c, 'a> Readiness<'c, 'a> {
             comments: comments.collect(),
             files: files_of_modules(cx, package),
             left_out: OnceCell::new(),
-            left: OnceCell::new(),
+            reach: OnceCell::new(),
         }
     }
 
@@ -319,23 +318,34 @@ impl<'c, 'a> Readiness<'c, 'a> {
             open.kinds.insert(OpenKind::NotUnderstood, gaps.len());
         }
         if self.is_complete {
-            let left = self.left.get_or_init(|| left(self.cx));
-            let own = left
-                .iter()
-                .filter(|(_, entries)| entries.iter().any(|it| own.contains(it)));
+            let reach = self.reach.get_or_init(|| Reach::new(self.cx));
             let calls = self.settled_calls(findings, left_out);
-            let is_open =
-                |it: &Left| it.why != Why::Calls || !calls.contains(&(it.file, it.span.start()));
-            for it in own.map(|(left, _)| left).filter(|it| is_open(it)) {
-                let of = open.left.entry(it.why).or_default();
-                of.insert(self.in_words(it));
-            }
+            open.left = self.left_of(reach.left(), own, &calls);
             // Where something is known to be open, what is not proven besides is no question.
-            if !open.kinds.is_empty() || open.left.keys().any(|why| *why != Why::Unproven) {
-                open.left.remove(&Why::Unproven);
+            if open.kinds.is_empty() && open.left.is_empty() {
+                open.left = self.left_of(reach.unproven(), own, &calls);
             }
         }
         open
+    }
+
+    /// Those of `places` that are reached from files of a module, in words; not what `calls` settle.
+    fn left_of(
+        &self,
+        places: &Places,
+        own: &FxHashSet<FileId>,
+        calls: &BTreeSet<(FileId, ByteOffset)>,
+    ) -> BTreeMap<Why, BTreeSet<String>> {
+        let mut found: BTreeMap<Why, BTreeSet<String>> = BTreeMap::new();
+        for (left, entries) in places {
+            let is_settled =
+                left.why == Why::Calls && calls.contains(&(left.file, left.span.start()));
+            if !is_settled && entries.iter().any(|it| own.contains(it)) {
+                let of = found.entry(left.why).or_default();
+                of.insert(self.in_words(left));
+            }
+        }
+        found
     }
 
     /// Where the calls of functions with static state begin of which nothing is left to settle.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Why;
 use super::guards::Guards;
 use super::plain::Foreign;
-use super::targets::{destructors, functions, parameter};
+use super::targets::{functions, parameter};
 use super::value::Value;
 use super::walk::{Context, Walk};
 use crate::ast::Function;
@@ -27,9 +27,8 @@ impl Walk<'_, '_> {
                 self.visit_again(item, function);
             }
         }
-        let destructors = destructors(self.cx);
         for (item, function) in functions(self.cx) {
-            if destructors.contains(&function.name) {
+            if self.targets.destructors.contains(&function.name) {
                 self.visit_as(item, vec![Value::OWN; function.params.len()]);
             }
         }
@@ -97,13 +96,7 @@ impl Walk<'_, '_> {
 
     /// Whose the parameters of a function are that is called from elsewhere than what is seen; of
     /// the others, calls tell.
-    /// `destructors` are those of capsules.
-    pub(super) fn entry_parameters(
-        &self,
-        item: ItemId,
-        function: &Function,
-        destructors: &BTreeSet<String>,
-    ) -> Vec<Foreign> {
+    pub(super) fn entry_parameters(&self, item: ItemId, function: &Function) -> Vec<Foreign> {
         let count = function.params.len();
         let mut all = vec![Foreign::NOT; count];
         let roles = self.roles(item, function);
@@ -112,7 +105,7 @@ impl Walk<'_, '_> {
                 *known |= Foreign::of(*value);
             }
         }
-        let is_destructor = destructors.contains(&function.name);
+        let is_destructor = self.targets.destructors.contains(&function.name);
         let calls = self.cx.call_index();
         let is_mentioned = calls.is_mentioned(&function.name) && roles.is_empty();
         if is_mentioned && !is_destructor || calls.may_be_called_unseen(&function.name) {

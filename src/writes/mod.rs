@@ -46,11 +46,13 @@ mod unread;
 mod value;
 mod walk;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::rule::PackageCx;
 use crate::source::{ByteSpan, FileId};
+use walk::Walk;
 
 /// What is left of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -98,17 +100,51 @@ pub struct Left {
 }
 
 /// What is left, with the files whose functions reach it that Python calls, or code that is not seen.
-///
-/// All items must have been parsed.
-#[must_use]
-pub fn left(cx: &PackageCx<'_>) -> BTreeMap<Rc<Left>, BTreeSet<FileId>> {
-    let mut walk = walk::Walk::new(cx);
-    walk.run();
-    walk.leave_everywhere(plain::Plain::check(&walk));
-    let mut left = walk.left();
-    for unread in unread::unread(cx) {
-        let file = unread.file;
-        left.entry(unread.into()).or_default().insert(file);
+pub type Places = BTreeMap<Rc<Left>, BTreeSet<FileId>>;
+
+/// What methods may do, and what is not proven of it.
+pub struct Reach<'c, 'a> {
+    walk: Walk<'c, 'a>,
+    left: Places,
+    unproven: OnceCell<Places>,
+}
+
+impl<'c, 'a> Reach<'c, 'a> {
+    /// All items must have been parsed.
+    #[must_use]
+    pub fn new(cx: &'c PackageCx<'a>) -> Self {
+        let mut walk = Walk::new(cx);
+        walk.run();
+        walk.reached.spread();
+        let mut left = walk.reached.left();
+        for unread in unread::unread(cx) {
+            let file = unread.file;
+            left.entry(unread.into()).or_default().insert(file);
+        }
+        Self {
+            walk,
+            left,
+            unproven: OnceCell::new(),
+        }
     }
-    left
+
+    /// What nothing accounts for.
+    #[must_use]
+    pub const fn left(&self) -> &Places {
+        &self.left
+    }
+
+    /// What is not shown to be private, be it accounted for: [`Why::Unproven`]. It is looked for when
+    /// first asked.
+    pub fn unproven(&self) -> &Places {
+        self.unproven.get_or_init(|| {
+            let files = self.walk.files();
+            let mut places = Places::new();
+            for (item, left) in plain::Plain::check(&self.walk) {
+                let reached = files.get(&item).into_iter().flatten();
+                places.entry(left.into()).or_default().extend(reached);
+            }
+            places
+        })
+    }
 }

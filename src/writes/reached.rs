@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use fixedbitset::FixedBitSet;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::Left;
 use super::guards::{Use, guarded};
@@ -94,39 +94,31 @@ impl Reached {
         nodes.extend(self.open.last());
     }
 
-    /// Notes what some nodes have left, but for places where something is left already.
-    pub(super) fn note_others(&mut self, found: impl Iterator<Item = (Vec<usize>, Left)>) {
-        let place = |left: &Left| (left.file, left.span.start());
-        let known: FxHashSet<_> = self.lefts.keys().map(|left| place(left)).collect();
-        for (nodes, left) in found.filter(|(_, left)| !known.contains(&place(left))) {
-            self.lefts.entry(left.into()).or_default().extend(nodes);
-        }
-    }
-
     /// Notes a use of what a lock may guard.
     pub(super) fn note_use(&mut self, it: Use) {
         let nodes = self.uses.entry(it).or_default();
         nodes.extend(self.open.last());
     }
 
-    /// What is left, with the files from which it is reached.
-    pub(super) fn left(mut self) -> BTreeMap<Rc<Left>, BTreeSet<FileId>> {
-        self.spread();
+    /// What is left, with the files from which it is reached. All files were handed on.
+    pub(super) fn left(&self) -> BTreeMap<Rc<Left>, BTreeSet<FileId>> {
         let uses = self.uses.iter();
-        let uses = uses.map(|(it, nodes)| (it, self.files(nodes)));
+        let uses = uses.map(|(it, nodes)| (it, self.numbers(nodes)));
         let lefts = self.lefts.iter();
-        let lefts = lefts.map(|(left, nodes)| (Rc::clone(left), self.files(nodes)));
+        let lefts = lefts.map(|(left, nodes)| (Rc::clone(left), self.numbers(nodes)));
         let mut found: BTreeMap<Rc<Left>, BTreeSet<FileId>> = BTreeMap::new();
         for (left, files) in guarded(uses.collect()).into_iter().chain(lefts) {
-            let files = files.ones().filter_map(|at| u32::try_from(at).ok());
-            let known = found.entry(left).or_default();
-            known.extend(files.map(FileId));
+            found.entry(left).or_default().extend(ids(&files));
         }
         found
     }
 
     /// The files from which some of the nodes are reached.
-    fn files(&self, nodes: &[usize]) -> FixedBitSet {
+    pub(super) fn files(&self, nodes: &[usize]) -> BTreeSet<FileId> {
+        ids(&self.numbers(nodes)).collect()
+    }
+
+    fn numbers(&self, nodes: &[usize]) -> FixedBitSet {
         let mut files = FixedBitSet::new();
         for &node in nodes {
             files.union_with(&self.nodes[node].files);
@@ -136,7 +128,7 @@ impl Reached {
 
     /// Hands the files on from callers to what they call. A function has a lower number than those
     /// that were first met in it, so that few rounds are needed.
-    fn spread(&mut self) {
+    pub(super) fn spread(&mut self) {
         let mut is_spreading = true;
         while std::mem::take(&mut is_spreading) {
             for caller in 0..self.nodes.len() {
@@ -152,4 +144,9 @@ impl Reached {
             }
         }
     }
+}
+
+fn ids(files: &FixedBitSet) -> impl Iterator<Item = FileId> {
+    let numbers = files.ones().filter_map(|at| u32::try_from(at).ok());
+    numbers.map(FileId)
 }

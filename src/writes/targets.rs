@@ -27,6 +27,8 @@ pub(super) struct Targets {
     pub(super) kept: FxHashSet<ItemId>,
     /// Functions, by name, that run where no other thread can be.
     pub(super) alone: BTreeSet<String>,
+    /// The functions that capsules are made with: nobody else has the capsule when they run.
+    pub(super) destructors: BTreeSet<String>,
 }
 
 impl Targets {
@@ -35,6 +37,7 @@ impl Targets {
         let alone = alone(cx, reached.as_ref());
         let mut targets = Self {
             alone: alone.iter().map(|name| (*name).to_owned()).collect(),
+            destructors: destructors(cx),
             ..Self::default()
         };
         for (id, function) in functions(cx) {
@@ -74,8 +77,7 @@ impl Targets {
     }
 }
 
-/// The functions that capsules are made with: nobody else has the capsule when they run.
-pub(super) fn destructors(cx: &PackageCx<'_>) -> BTreeSet<String> {
+fn destructors(cx: &PackageCx<'_>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (_, function) in functions(cx) {
         let tree = &function.tree;

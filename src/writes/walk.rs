@@ -166,9 +166,21 @@ impl<'c, 'a> Walk<'c, 'a> {
         Rc::clone(text.or_insert_with(new))
     }
 
-    /// What is left, with the files from which it is reached.
-    pub(super) fn left(self) -> BTreeMap<Rc<Left>, BTreeSet<FileId>> {
-        self.reached.left()
+    /// The files from which functions are reached, in all contexts they were met in.
+    pub(super) fn files(&self) -> FxHashMap<ItemId, BTreeSet<FileId>> {
+        let mut nodes: BTreeMap<ItemId, Vec<usize>> = BTreeMap::new();
+        let known: BTreeSet<(ItemId, usize)> = self
+            .known
+            .iter()
+            .map(|(context, (node, _))| (context.item, *node))
+            .collect();
+        for (item, node) in known {
+            nodes.entry(item).or_default().push(node);
+        }
+        let nodes = nodes.into_iter();
+        nodes
+            .map(|(item, nodes)| (item, self.reached.files(&nodes)))
+            .collect()
     }
 
     /// The type of a variable of file scope.
@@ -239,20 +251,6 @@ impl<'c, 'a> Walk<'c, 'a> {
             Some(ExprKind::Name(Name::Global(name))) => name.to_string(),
             _ => "a place of a macro".to_owned(),
         }
-    }
-
-    /// Notes what is left of functions in all contexts they were met in.
-    pub(super) fn leave_everywhere(&mut self, found: Vec<(ItemId, Left)>) {
-        let known = self.known.iter();
-        let nodes: BTreeSet<(ItemId, usize)> = known
-            .map(|(context, (node, _))| (context.item, *node))
-            .collect();
-        let nodes_of = |item| {
-            let nodes = nodes.range((item, 0)..=(item, usize::MAX));
-            nodes.map(|&(_, node)| node).collect()
-        };
-        let found = found.into_iter().map(|(item, left)| (nodes_of(item), left));
-        self.reached.note_others(found);
     }
 
     /// What is left at an expression, with its place.

@@ -1,14 +1,20 @@
-//! The functions with their flow graphs, and which stores their loads see.
+//! The functions with their flow graphs, and which definitions their loads see.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::Plain;
 use super::origin::Root;
-use crate::ast::{Function, LocalId};
-use crate::cfg::{Base, Cfg, Instr, InstrKind, Operand, Point, Projection, TempId, reaches};
+use crate::ast::{ExprId, Function, LocalId, Type};
+use crate::capi::{self, writes};
+use crate::cfg::{
+    self, Base, Cfg, Definition, Instr, InstrKind, Operand, Point, Projection, TempId,
+};
+use crate::program::Types;
 use crate::roles::is_slot;
 use crate::rule::ItemId;
+use crate::writes::walk::Walk;
 
 /// A function with its flow graph.
 #[derive(Debug)]
@@ -16,38 +22,49 @@ pub(super) struct Code<'a> {
     pub(super) item: ItemId,
     pub(super) function: &'a Function,
     pub(super) cfg: Cfg,
+    /// The functions of the package that it calls by name.
+    own: FxHashMap<Box<str>, Vec<ItemId>>,
     /// Where temporaries get their values.
     defs: FxHashMap<TempId, Vec<Point>>,
-    /// The values that loads of a variable may give, for variables that nothing else changes.
-    reaching: FxHashMap<TempId, Vec<Definition>>,
+    /// The definitions that loads see, of variables that nothing else changes.
+    reaching: FxHashMap<TempId, BTreeSet<Definition>>,
 }
-
-/// What gives a variable its value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Definition {
-    Param(usize),
-    Store(Point),
-}
-
-/// Most pairs of a store and a load of one variable that are looked at.
-const MAX_PAIRS: usize = 2000;
 
 impl<'a> Code<'a> {
-    pub(super) fn new(item: ItemId, function: &'a Function, cfg: Cfg) -> Self {
+    pub(super) fn new(walk: &Walk<'_, 'a>, item: ItemId, function: &'a Function) -> Self {
+        let cfg = cfg::build(function, &capi::never_returns);
         let mut defs: FxHashMap<TempId, Vec<Point>> = FxHashMap::default();
+        let mut own: FxHashMap<Box<str>, Vec<ItemId>> = FxHashMap::default();
         for (point, instr) in cfg.steps() {
             if let Some(dst) = instr.dst() {
                 defs.entry(dst).or_default().push(point);
             }
+            if let Some((name, _)) = instr.named_call()
+                && !own.contains_key(name)
+            {
+                own.insert(name.into(), walk.callees(item, name));
+            }
         }
-        let reaching = reaching(function, &cfg);
-        Self {
+        let mut code = Self {
             item,
             function,
             cfg,
+            own,
             defs,
-            reaching,
-        }
+            reaching: FxHashMap::default(),
+        };
+        code.reaching = code.reaching();
+        code
+    }
+
+    /// The functions of the package that a call of `name` may mean.
+    pub(super) fn own(&self, name: &str) -> &[ItemId] {
+        self.own.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// All functions of the package that it calls by name.
+    pub(super) fn callees(&self) -> BTreeSet<ItemId> {
+        self.own.values().flatten().copied().collect()
     }
 
     pub(super) fn is_automatic(&self, local: LocalId) -> bool {
@@ -62,42 +79,34 @@ impl<'a> Code<'a> {
         }
     }
 
-    /// The call that has made what `operand` points to and not been run again since: the operand is
-    /// its result, or a variable that can only hold that.
-    pub(super) fn born(&self, operand: &Operand) -> Option<TempId> {
+    /// The one step that gives `operand`, casts left out.
+    fn source(&self, operand: &Operand) -> Option<(Point, &Instr)> {
         let Operand::Temp(temp) = operand else {
             return None;
         };
-        let [def] = self.defs.get(temp)?[..] else {
+        let [at] = self.defs.get(temp)?[..] else {
             return None;
         };
-        match &self.cfg.instr(def)?.kind {
-            InstrKind::Call { dst, .. } => Some(*dst),
-            InstrKind::Cast { src, .. } => self.born(src),
-            InstrKind::Load { dst, .. } => match self.definitions(*dst)? {
-                [Definition::Store(at)] => self.is_made_here(*at),
-                _ => None,
-            },
-            _ => None,
+        let instr = self.cfg.instr(at)?;
+        match &instr.kind {
+            InstrKind::Cast { src, .. } => self.source(src),
+            _ => Some((at, instr)),
         }
     }
 
-    /// The call whose result a step stores, if they run together: `item = (Item *)make();`.
-    fn is_made_here(&self, at: Point) -> Option<TempId> {
-        let mut value = self.stored(at)?;
-        loop {
-            let Operand::Temp(temp) = value else {
-                return None;
-            };
-            let [def] = self.defs.get(temp)?[..] else {
-                return None;
-            };
-            match &self.cfg.instr(def)?.kind {
-                InstrKind::Cast { src, .. } => value = src,
-                InstrKind::Call { dst, .. } if def.block == at.block => return Some(*dst),
-                _ => return None,
-            }
-        }
+    /// The call that has made what `operand` points to and not been run again since: the operand is
+    /// its result, or a variable that can only hold that.
+    pub(super) fn born(&self, operand: &Operand) -> Option<TempId> {
+        let (_, instr) = self.source(operand)?;
+        let InstrKind::Load { dst, .. } = instr.kind else {
+            return result(instr);
+        };
+        let definitions = self.definitions(dst)?;
+        let store = definitions.first().filter(|_| definitions.len() == 1);
+        let store = (*store?)?;
+        // `item = (Item *)make();`: the two run together.
+        let (at, made) = self.source(self.stored(store)?)?;
+        result(made).filter(|_| at.block == store.block)
     }
 
     /// The call with the result `dst`.
@@ -106,9 +115,9 @@ impl<'a> Code<'a> {
         self.cfg.instr(*defs.first()?)
     }
 
-    /// The values that the load into `dst` may give, if nothing else changes the variable.
-    pub(super) fn definitions(&self, dst: TempId) -> Option<&[Definition]> {
-        self.reaching.get(&dst).map(Vec::as_slice)
+    /// The definitions that the load into `dst` may see, if nothing else changes the variable.
+    pub(super) fn definitions(&self, dst: TempId) -> Option<&BTreeSet<Definition>> {
+        self.reaching.get(&dst)
     }
 
     /// What a step stores.
@@ -121,74 +130,99 @@ impl<'a> Code<'a> {
 
     /// The step that loads `operand`, if one does.
     pub(super) fn loaded(&self, operand: &Operand) -> Option<&Instr> {
-        let Operand::Temp(temp) = operand else {
+        let (_, instr) = self.source(operand)?;
+        matches!(instr.kind, InstrKind::Load { .. }).then_some(instr)
+    }
+
+    /// The variable that a call sets, as a macro does, and what it gets: `Py_SETREF(item, other)`.
+    pub(super) fn set<'i>(&self, instr: &'i Instr) -> Option<(LocalId, Option<&'i Operand>)> {
+        let (name, _) = instr.named_call()?;
+        let InstrKind::Call { args, .. } = &instr.kind else {
             return None;
         };
-        let defs = self.defs.get(temp)?;
-        let [def] = defs[..] else {
-            return None;
-        };
-        let instr = self.cfg.instr(def)?;
-        match &instr.kind {
-            InstrKind::Cast { src, .. } => self.loaded(src),
-            InstrKind::Load { .. } => Some(instr),
-            _ => None,
+        let place = writes(name)?
+            .place(0)
+            .then(|| self.loaded(args.first()?))??;
+        Some((place.place()?.as_local()?, args.get(1)))
+    }
+
+    /// The definitions of its variables that are only loaded and stored as a whole, by their loads.
+    fn reaching(&self) -> FxHashMap<TempId, BTreeSet<Definition>> {
+        let mut definitions: BTreeMap<LocalId, BTreeSet<Definition>> = BTreeMap::new();
+        let mut others: FxHashSet<LocalId> = self.cfg.address_taken().iter().copied().collect();
+        for &param in &self.function.params {
+            definitions.entry(param).or_default().insert(None);
         }
+        for (at, instr) in self.cfg.steps() {
+            if let Some((local, _)) = self.set(instr) {
+                definitions.entry(local).or_default().insert(Some(at));
+            }
+            let Some(place) = instr.place() else {
+                continue;
+            };
+            match (place.as_local(), &place.base) {
+                (Some(local), _) if matches!(instr.kind, InstrKind::Store { .. }) => {
+                    definitions.entry(local).or_default().insert(Some(at));
+                }
+                (None, &Base::Local(local)) => {
+                    others.insert(local);
+                }
+                _ => {}
+            }
+        }
+        definitions.retain(|local, _| !others.contains(local));
+        let loads = definitions
+            .iter()
+            .filter_map(|(&local, definitions)| self.cfg.reaching_definitions(local, definitions));
+        let by_load = loads.flatten().filter_map(|(at, definitions)| {
+            let dst = self.cfg.instr(at).and_then(Instr::dst)?;
+            Some((dst, definitions))
+        });
+        by_load.collect()
     }
 }
 
-/// The stores from which paths lead to each load of a variable, on which it gets no other value.
-fn reaching(function: &Function, cfg: &Cfg) -> FxHashMap<TempId, Vec<Definition>> {
-    let mut stores: FxHashMap<LocalId, Vec<Point>> = FxHashMap::default();
-    let mut loads: BTreeMap<LocalId, Vec<(TempId, Point)>> = BTreeMap::new();
-    let mut parts: FxHashSet<LocalId> = cfg.address_taken().iter().copied().collect();
-    for (at, instr) in cfg.steps() {
-        let Some(place) = instr.place() else {
-            continue;
-        };
-        match (place.as_local(), &instr.kind) {
-            (Some(local), InstrKind::Store { .. }) => stores.entry(local).or_default().push(at),
-            (Some(local), InstrKind::Load { dst, .. }) => {
-                loads.entry(local).or_default().push((*dst, at));
-            }
-            _ => {
-                if let Base::Local(local) = place.base {
-                    parts.insert(local);
-                }
-            }
-        }
+/// The result of a call.
+fn result(instr: &Instr) -> Option<TempId> {
+    match instr.kind {
+        InstrKind::Call { dst, .. } => Some(dst),
+        _ => None,
     }
-    let mut found = FxHashMap::default();
-    for (local, loads) in loads {
-        let stores = stores.get(&local).map_or(&[][..], Vec::as_slice);
-        if parts.contains(&local) || stores.len() * loads.len() > MAX_PAIRS {
-            continue;
-        }
-        let param = function.params.iter().position(|&param| param == local);
-        let entry = Point {
-            block: Cfg::ENTRY,
-            index: 0,
-        };
-        for (dst, at) in loads {
-            let others = |own: Option<Point>| -> Vec<Point> {
-                stores
-                    .iter()
-                    .copied()
-                    .filter(|&it| Some(it) != own)
-                    .collect()
-            };
-            let is_live = |from: Point, own| reaches(cfg, from, at, &others(own));
-            let of_stores = stores.iter().filter(|it| is_live(it.next(), Some(**it)));
-            let mut all: Vec<Definition> = of_stores.map(|&it| Definition::Store(it)).collect();
-            all.extend(
-                param
-                    .filter(|_| is_live(entry, None))
-                    .map(Definition::Param),
-            );
-            found.insert(dst, all);
-        }
+}
+
+/// A function beside what is known of the others.
+#[derive(Clone, Copy)]
+pub(super) struct Frame<'p, 'w, 'c, 'a> {
+    pub(super) plain: &'p Plain<'w, 'c, 'a>,
+    pub(super) code: &'p Code<'a>,
+}
+
+impl<'p, 'c, 'a> Frame<'p, '_, 'c, 'a> {
+    pub(super) fn types(self) -> &'c Types<'a> {
+        self.plain.walk.types
     }
-    found
+
+    /// An argument of a call, as it is written.
+    pub(super) fn argument(self, call: ExprId, number: usize) -> Option<ExprId> {
+        let args = self.code.function.tree.arguments(call);
+        args.get(number).copied()
+    }
+
+    pub(super) fn type_of(self, expr: ExprId) -> Option<&'p Type>
+    where
+        'a: 'p,
+        'c: 'p,
+    {
+        self.types().of(&self.code.function.tree, expr)
+    }
+
+    /// Whether an argument is a number.
+    pub(super) fn is_number(self, call: ExprId, number: usize) -> bool {
+        let ty = self
+            .argument(call, number)
+            .and_then(|arg| self.type_of(arg));
+        ty.is_some_and(|ty| self.types().is_number(ty))
+    }
 }
 
 /// The slot of a type that a pointer to a function is read from.

@@ -9,8 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Plain;
-use super::code::Code;
+use super::code::{Code, Frame};
 use super::origin::{Foreign, Origin, Origins, Result, Root};
 use crate::ast::ExprId;
 use crate::capi::{Returns, acts, copies_memory, counts, effects, keeps_pointer, writes};
@@ -21,10 +20,10 @@ use crate::cfg::{Base, Callee, InstrKind, Operand, Point, Source, Terminator, re
 pub(super) struct Escapes(BTreeMap<Root, BTreeSet<Point>>);
 
 impl Escapes {
-    pub(super) fn find(plain: &Plain<'_, '_, '_>, code: &Code<'_>, origins: &Origins) -> Self {
+    pub(super) fn find(frame: Frame<'_, '_, '_, '_>, origins: &Origins) -> Self {
+        let code = frame.code;
         let mut finder = Finder {
-            plain,
-            code,
+            frame,
             origins,
             escapes: Self::default(),
             held: BTreeMap::new(),
@@ -58,16 +57,16 @@ impl Escapes {
     /// Whose the memory may be that `operand` points into at a point.
     pub(super) fn foreign(
         &self,
-        plain: &Plain<'_, '_, '_>,
-        code: &Code<'_>,
+        frame: Frame<'_, '_, '_, '_>,
         origins: &Origins,
         (operand, at): (&Operand, Point),
     ) -> Foreign {
-        let origin = origins.of(code, operand, plain);
+        let code = frame.code;
+        let origin = frame.of(origins, operand);
         // Another variable may have what the call made in the last round of a loop.
         let born = code
             .born(operand)
-            .filter(|&call| plain.only_makes(code, call));
+            .filter(|&call| frame.plain.only_makes(code, call));
         let newest = born.map(Root::Made);
         let mut foreign = origin.foreign;
         let is_out = |&root: &Root| {
@@ -91,14 +90,9 @@ impl Escapes {
     }
 
     /// What the function gives back.
-    pub(super) fn result(
-        &self,
-        plain: &Plain<'_, '_, '_>,
-        code: &Code<'_>,
-        origins: &Origins,
-    ) -> Result {
+    pub(super) fn result(&self, frame: Frame<'_, '_, '_, '_>, origins: &Origins) -> Result {
         let mut result = Result::default();
-        for (id, block) in code.cfg.iter() {
+        for (id, block) in frame.code.cfg.iter() {
             let Terminator::Return(Some(value), _) = &block.terminator else {
                 continue;
             };
@@ -106,8 +100,8 @@ impl Escapes {
                 block: id,
                 index: block.instrs.len(),
             };
-            let origin = origins.of(code, value, plain);
-            result.foreign |= self.foreign(plain, code, origins, (value, at));
+            let origin = frame.of(origins, value);
+            result.foreign |= self.foreign(frame, origins, (value, at));
             for root in origin.roots {
                 match root {
                     Root::Made(_) => result.made = true,
@@ -123,8 +117,7 @@ impl Escapes {
 }
 
 struct Finder<'p, 'w, 'c, 'a> {
-    plain: &'p Plain<'w, 'c, 'a>,
-    code: &'p Code<'a>,
+    frame: Frame<'p, 'w, 'c, 'a>,
     origins: &'p Origins,
     escapes: Escapes,
     /// What variables on the stack, and new containers, hold.
@@ -133,7 +126,7 @@ struct Finder<'p, 'w, 'c, 'a> {
 
 impl Finder<'_, '_, '_, '_> {
     fn origin(&self, operand: &Operand) -> Origin {
-        self.origins.of(self.code, operand, self.plain)
+        self.frame.of(self.origins, operand)
     }
 
     fn step(&mut self, at: Point, kind: &InstrKind, source: Source) {
@@ -141,7 +134,7 @@ impl Finder<'_, '_, '_, '_> {
             InstrKind::Store { place, value } => {
                 let roots = self.origin(value).roots;
                 match place.base {
-                    Base::Local(local) if self.code.is_automatic(local) => {
+                    Base::Local(local) if self.frame.code.is_automatic(local) => {
                         self.hold(&[Root::Stack(local)].into(), &roots);
                     }
                     _ => self.let_out(roots, at),
@@ -157,7 +150,7 @@ impl Finder<'_, '_, '_, '_> {
                 }
             }
             InstrKind::Asm => {
-                for local in self.code.cfg.address_taken() {
+                for local in self.frame.code.cfg.address_taken() {
                     self.escapes.add(Root::Stack(*local), at);
                 }
             }
@@ -236,7 +229,7 @@ impl Finder<'_, '_, '_, '_> {
 
     /// Who gets a new container has what it holds.
     fn returns(&mut self) {
-        for (block, content) in self.code.cfg.iter() {
+        for (block, content) in self.frame.code.cfg.iter() {
             let Terminator::Return(Some(value), _) = &content.terminator else {
                 continue;
             };
@@ -283,9 +276,10 @@ impl Finder<'_, '_, '_, '_> {
         let Callee::Named(name) = callee else {
             return true;
         };
-        let own = self.plain.walk.callees(self.code.item, name);
+        let own = self.frame.code.own(name);
         if !own.is_empty() {
-            return own.iter().any(|&item| self.plain.escapes(item, number));
+            let mut own = own.iter();
+            return own.any(|&item| self.frame.plain.escapes(item, number));
         }
         if let Some(effects) = effects(name) {
             if counts(name).is_some() {
@@ -293,7 +287,7 @@ impl Finder<'_, '_, '_, '_> {
             }
             let is_taken = effects.steals(number).is_some() || keeps_pointer(name, number);
             // `PyObject_CallFunction(callback, "n", (Py_ssize_t)p)`
-            let is_number = call.is_some_and(|call| self.is_number(call, number));
+            let is_number = call.is_some_and(|call| self.frame.is_number(call, number));
             let is_object = is_number || call.is_none_or(|call| self.is_object(call, number));
             let is_kept = effects.runs_python
                 || effects.returns == Returns::New
@@ -306,19 +300,10 @@ impl Finder<'_, '_, '_, '_> {
         }
     }
 
-    fn is_number(&self, call: ExprId, number: usize) -> bool {
-        let (tree, types) = (&self.code.function.tree, self.plain.walk.types);
-        let arg = tree.arguments(call).get(number);
-        let ty = arg.and_then(|&arg| types.of(tree, arg));
-        ty.is_some_and(|ty| types.is_number(ty))
-    }
-
     fn is_object(&self, call: ExprId, number: usize) -> bool {
-        let (tree, types) = (&self.code.function.tree, self.plain.walk.types);
-        let Some(&arg) = tree.arguments(call).get(number) else {
-            return true;
-        };
-        let to = types.pointed_at(tree, arg);
+        let (tree, types) = (&self.frame.code.function.tree, self.frame.types());
+        let arg = self.frame.argument(call, number);
+        let to = arg.and_then(|arg| types.pointed_at(tree, arg));
         to.is_none_or(|to| types.is_object(to))
     }
 }

@@ -23,13 +23,11 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use super::targets::destructors;
 use super::walk::Walk;
-use crate::capi;
-use crate::cfg::{self, TempId};
+use crate::cfg::TempId;
 use crate::roles::is_table;
 use crate::rule::ItemId;
-use code::Code;
+use code::{Code, Frame};
 use escape::Escapes;
 pub(super) use origin::Foreign;
 use origin::{Origin, Origins, Result, Root};
@@ -43,6 +41,9 @@ pub(super) struct Plain<'w, 'c, 'a> {
     results: FxHashMap<ItemId, (Result, u32)>,
 }
 
+/// What was found of one function.
+type Solved = (Origins, Escapes);
+
 impl<'w, 'c, 'a> Plain<'w, 'c, 'a> {
     /// Looks at all functions that were met, until nothing new is found of their parameters and
     /// results.
@@ -52,29 +53,29 @@ impl<'w, 'c, 'a> Plain<'w, 'c, 'a> {
             .iter()
             .filter_map(|&item| Some((item, walk.cx.function(item)?)));
         let codes: Vec<Code<'a>> = functions
-            .map(|(item, function)| {
-                Code::new(item, function, cfg::build(function, &capi::never_returns))
-            })
+            .map(|(item, function)| Code::new(walk, item, function))
             .collect();
-        let destructors = destructors(walk.cx);
-        let given = |code: &Code<'a>| {
-            let params = walk.entry_parameters(code.item, code.function, &destructors);
-            (code.item, params)
-        };
+        let given = |code: &Code<'a>| (code.item, walk.entry_parameters(code.item, code.function));
         let mut plain = Self {
             walk,
             given: codes.iter().map(given).collect(),
             results: FxHashMap::default(),
         };
-        plain.solve(&codes);
-        codes
-            .iter()
-            .flat_map(|code| steps::unproven(&plain, code))
+        let solved = plain.solve(&codes);
+        let functions = codes.iter().zip(&solved);
+        functions
+            .flat_map(|(code, (origins, escapes))| {
+                steps::unproven(plain.frame(code), (origins, escapes))
+            })
             .collect()
     }
 
+    fn frame<'p>(&'p self, code: &'p Code<'a>) -> Frame<'p, 'w, 'c, 'a> {
+        Frame { plain: self, code }
+    }
+
     /// Looks at functions again until nothing new is found of what they get and give.
-    fn solve(&mut self, codes: &[Code<'a>]) {
+    fn solve(&mut self, codes: &[Code<'a>]) -> Vec<Solved> {
         let numbers: FxHashMap<ItemId, usize> = codes
             .iter()
             .enumerate()
@@ -82,26 +83,26 @@ impl<'w, 'c, 'a> Plain<'w, 'c, 'a> {
             .collect();
         let mut callers: Vec<Vec<usize>> = vec![Vec::new(); codes.len()];
         for (at, code) in codes.iter().enumerate() {
-            for callee in steps::callees(self, code) {
-                callers
-                    .get_mut(numbers.get(&callee).copied().unwrap_or(usize::MAX))
-                    .into_iter()
-                    .for_each(|all| all.push(at));
+            let callees = code.callees().into_iter();
+            for callee in callees.filter_map(|item| numbers.get(&item)) {
+                callers[*callee].push(at);
             }
         }
+        let mut solved: Vec<Option<Solved>> = codes.iter().map(|_| None).collect();
         let mut open: BTreeSet<usize> = (0..codes.len()).collect();
         while let Some(at) = open.pop_first() {
-            let code = &codes[at];
-            let origins = Origins::find(self, code);
-            let escapes = Escapes::find(self, code, &origins);
-            let result = (escapes.result(self, code, &origins), escapes.params());
-            let given = steps::given(self, code, (&origins, &escapes));
-            if self.results.insert(code.item, result) != Some(result) {
+            let (item, frame) = (codes[at].item, self.frame(&codes[at]));
+            let origins = Origins::find(frame);
+            let escapes = Escapes::find(frame, &origins);
+            let result = (escapes.result(frame, &origins), escapes.params());
+            let given = steps::given(frame, (&origins, &escapes));
+            solved[at] = Some((origins, escapes));
+            if self.results.insert(item, result) != Some(result) {
                 open.extend(&callers[at]);
             }
             for (item, number, foreign) in given {
-                let known = self.given.entry(item).or_default();
-                if let Some(known) = known.get_mut(number) {
+                let known = self.given.get_mut(&item);
+                if let Some(known) = known.and_then(|known| known.get_mut(number)) {
                     let before = *known;
                     *known |= foreign;
                     if *known != before {
@@ -110,6 +111,8 @@ impl<'w, 'c, 'a> Plain<'w, 'c, 'a> {
                 }
             }
         }
+        let solved = solved.into_iter();
+        solved.map(|it| it.expect("each was open once")).collect()
     }
 
     /// What parameter `at` of a function may point into.
@@ -140,9 +143,8 @@ impl<'w, 'c, 'a> Plain<'w, 'c, 'a> {
     /// Whether a call gives nothing but what it made, and so something else each time.
     fn only_makes(&self, code: &Code<'a>, dst: TempId) -> bool {
         let name = code.call(dst).and_then(|instr| Some(instr.named_call()?.0));
-        let own = name.map(|name| self.walk.callees(code.item, name));
-        let mut own = own.into_iter().flatten();
-        own.all(|item| self.result(item).params == 0)
+        let mut own = name.map_or(&[][..], |name| code.own(name)).iter();
+        own.all(|&item| self.result(item).params == 0)
     }
 
     /// Whether others may have parameter `at` of a function after a call.

@@ -11,8 +11,7 @@
 use std::collections::BTreeSet;
 use std::ops::BitOrAssign;
 
-use super::Plain;
-use super::code::{Code, Definition, slot};
+use super::code::{Frame, slot};
 use crate::ast::{BinaryOp, ExprId, LocalId, TypeKind, UnaryOp};
 use crate::capi::{Gives, OutKind, Returns, effects, writes};
 use crate::cfg::{
@@ -148,38 +147,21 @@ pub(super) struct Origins {
 }
 
 impl Origins {
-    pub(super) fn find(plain: &Plain<'_, '_, '_>, code: &Code<'_>) -> Self {
-        let tree = &code.function.tree;
+    pub(super) fn find(frame: Frame<'_, '_, '_, '_>) -> Self {
+        let code = frame.code;
         let mut found = Self {
             temps: vec![Origin::default(); code.cfg.temps as usize],
-            locals: vec![Origin::default(); tree.locals.len()],
+            locals: vec![Origin::default(); code.function.tree.locals.len()],
         };
         for (at, param) in code.function.params.iter().enumerate() {
-            found.locals[param.0 as usize] = plain.param(code.item, at);
+            found.locals[param.0 as usize] = frame.plain.param(code.item, at);
         }
-        let steps = Steps { plain, code };
-        while steps.round(&mut found) {}
+        while frame.round(&mut found) {}
         found
     }
-
-    pub(super) fn of(
-        &self,
-        code: &Code<'_>,
-        operand: &Operand,
-        plain: &Plain<'_, '_, '_>,
-    ) -> Origin {
-        Steps { plain, code }.of(self, operand)
-    }
 }
 
-/// Follows the steps of one function.
-#[derive(Clone, Copy)]
-struct Steps<'p, 'w, 'c, 'a> {
-    plain: &'p Plain<'w, 'c, 'a>,
-    code: &'p Code<'a>,
-}
-
-impl Steps<'_, '_, '_, '_> {
+impl Frame<'_, '_, '_, '_> {
     /// Takes each step into account once; whether anything was new.
     fn round(&self, found: &mut Origins) -> bool {
         let mut grows = false;
@@ -194,6 +176,10 @@ impl Steps<'_, '_, '_, '_> {
                 let value = self.stored(found, local, value);
                 grows |= found.locals[local.0 as usize].add(value);
             }
+            if let Some((local, Some(value))) = self.code.set(instr) {
+                let value = self.stored(found, local, value);
+                grows |= found.locals[local.0 as usize].add(value);
+            }
             for local in instr.operands().filter_map(addressed_local) {
                 let value = self.stored_by(found, instr, local);
                 grows |= found.locals[local.0 as usize].add(value);
@@ -204,10 +190,10 @@ impl Steps<'_, '_, '_, '_> {
 
     fn is_pointer(&self, local: LocalId) -> bool {
         let ty = &self.code.function.tree.local(local).ty;
-        self.plain.walk.types.pointee(ty).is_some()
+        self.types().pointee(ty).is_some()
     }
 
-    fn of(&self, found: &Origins, operand: &Operand) -> Origin {
+    pub(super) fn of(&self, found: &Origins, operand: &Operand) -> Origin {
         match operand {
             Operand::Temp(temp) => found.temps[temp.0 as usize].clone(),
             Operand::AddressOf(place) => self.address(found, place),
@@ -277,16 +263,26 @@ impl Steps<'_, '_, '_, '_> {
         };
         let mut all = Origin::default();
         for definition in definitions {
-            match *definition {
-                Definition::Param(at) => drop(all.add(self.plain.param(self.code.item, at))),
-                Definition::Store(at) => {
-                    if let Some(value) = self.code.stored(at) {
-                        all.add(self.stored(found, local, value));
-                    }
-                }
+            let Some(at) = *definition else {
+                all.add(self.param(local));
+                continue;
+            };
+            let set = self.code.cfg.instr(at).and_then(|it| self.code.set(it));
+            let value = set.map_or_else(|| self.code.stored(at), |(_, value)| value);
+            if let Some(value) = value {
+                all.add(self.stored(found, local, value));
             }
         }
         all
+    }
+
+    /// What a parameter has at the entry.
+    fn param(&self, local: LocalId) -> Origin {
+        let mut params = self.code.function.params.iter();
+        let at = params.position(|&param| param == local);
+        at.map_or(Foreign::GIVEN.into(), |at| {
+            self.plain.param(self.code.item, at)
+        })
     }
 
     fn stored(&self, found: &Origins, local: LocalId, value: &Operand) -> Origin {
@@ -302,7 +298,7 @@ impl Steps<'_, '_, '_, '_> {
         let Source::Expr(expr) = instr.source else {
             return false;
         };
-        let ty = self.plain.walk.types.of(&self.code.function.tree, expr);
+        let ty = self.type_of(expr);
         ty.is_some_and(|ty| matches!(ty.kind, TypeKind::Array(..)))
     }
 
@@ -344,7 +340,7 @@ impl Steps<'_, '_, '_, '_> {
     }
 
     fn holds_numbers(&self, local: LocalId) -> bool {
-        let types = self.plain.walk.types;
+        let types = self.types();
         let ty = &self.code.function.tree.local(local).ty;
         match &ty.kind {
             TypeKind::Array(element, _) => {
@@ -360,10 +356,10 @@ impl Steps<'_, '_, '_, '_> {
             Callee::Named(name) => &**name,
             Callee::Indirect(pointer) => return self.by_pointer(dst, pointer),
         };
-        let own = self.plain.walk.callees(self.code.item, name);
+        let own = self.code.own(name);
         if !own.is_empty() {
             let mut all = Origin::default();
-            for item in own {
+            for &item in own {
                 all.add(self.given_back(found, dst, self.plain.result(item), args));
             }
             return all;

@@ -1,45 +1,29 @@
 //! The steps of a function of which it is not shown that they only change its own.
 
-use std::collections::BTreeSet;
-
-use super::Plain;
-use super::code::{Code, slot};
+use super::code::{Code, Frame, slot};
 use super::escape::Escapes;
 use super::origin::{Foreign, Origins, Root};
 use crate::ast::{ExprId, ExprKind, Type};
 use crate::capi::{self, Acts, Effects, acts, counts, effects, raises_exception, writes};
 use crate::cfg::{Base, Callee, InstrKind, Operand, Place, Point, Source, reaches};
 use crate::rule::ItemId;
+use crate::writes::walk::Walk;
 use crate::writes::{Left, Why};
-
-/// The functions of the package that a function calls by name.
-pub(super) fn callees(plain: &Plain<'_, '_, '_>, code: &Code<'_>) -> BTreeSet<ItemId> {
-    let steps = code.cfg.steps();
-    let names = steps.filter_map(|(_, instr)| Some(instr.named_call()?.0));
-    let names: BTreeSet<&str> = names.collect();
-    let callees = names
-        .into_iter()
-        .map(|name| plain.walk.callees(code.item, name));
-    callees.flatten().collect()
-}
 
 /// Whose the arguments are that functions of the package get: function, number, whose.
 pub(super) fn given(
-    plain: &Plain<'_, '_, '_>,
-    code: &Code<'_>,
+    frame: Frame<'_, '_, '_, '_>,
     (origins, escapes): (&Origins, &Escapes),
 ) -> Vec<(ItemId, usize, Foreign)> {
     let mut found = Vec::new();
-    for (at, instr) in code.cfg.steps() {
-        let Some((name, _)) = instr.named_call() else {
+    for (at, instr) in frame.code.cfg.steps() {
+        let (Some((name, _)), InstrKind::Call { args, .. }) = (instr.named_call(), &instr.kind)
+        else {
             continue;
         };
-        let InstrKind::Call { args, .. } = &instr.kind else {
-            continue;
-        };
-        for item in plain.walk.callees(code.item, name) {
+        for &item in frame.code.own(name) {
             for (number, arg) in args.iter().enumerate() {
-                let foreign = escapes.foreign(plain, code, origins, (arg, at));
+                let foreign = escapes.foreign(frame, origins, (arg, at));
                 found.push((item, number, foreign));
             }
         }
@@ -48,18 +32,18 @@ pub(super) fn given(
 }
 
 /// What is not proven of a function, with its place.
-pub(super) fn unproven(plain: &Plain<'_, '_, '_>, code: &Code<'_>) -> Vec<(ItemId, Left)> {
-    let origins = Origins::find(plain, code);
-    let escapes = Escapes::find(plain, code, &origins);
+pub(super) fn unproven(
+    frame: Frame<'_, '_, '_, '_>,
+    (origins, escapes): (&Origins, &Escapes),
+) -> Vec<(ItemId, Left)> {
     let mut steps = Steps {
-        plain,
-        code,
-        origins: &origins,
-        escapes: &escapes,
+        frame,
+        origins,
+        escapes,
         asked: Vec::new(),
         found: Vec::new(),
     };
-    for (at, instr) in code.cfg.steps() {
+    for (at, instr) in frame.code.cfg.steps() {
         let Source::Expr(expr) = instr.source else {
             continue;
         };
@@ -74,23 +58,30 @@ pub(super) fn unproven(plain: &Plain<'_, '_, '_>, code: &Code<'_>) -> Vec<(ItemI
 }
 
 struct Steps<'p, 'w, 'c, 'a> {
-    plain: &'p Plain<'w, 'c, 'a>,
-    code: &'p Code<'a>,
+    frame: Frame<'p, 'w, 'c, 'a>,
     origins: &'p Origins,
     escapes: &'p Escapes,
     asked: Vec<Asked>,
     found: Vec<(ItemId, Left)>,
 }
 
-impl Steps<'_, '_, '_, '_> {
+impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
+    fn code(&self) -> &'p Code<'a> {
+        self.frame.code
+    }
+
+    fn walk(&self) -> &'w Walk<'c, 'a> {
+        self.frame.plain.walk
+    }
+
     fn foreign(&self, operand: &Operand, at: Point) -> Foreign {
-        self.escapes
-            .foreign(self.plain, self.code, self.origins, (operand, at))
+        let origins = self.origins;
+        self.escapes.foreign(self.frame, origins, (operand, at))
     }
 
     fn leave(&mut self, expr: ExprId, text: String) {
-        let item = self.code.item;
-        let left = self.plain.walk.place_of(item, expr, text, Why::Unproven);
+        let item = self.code().item;
+        let left = self.walk().place_of(item, expr, text, Why::Unproven);
         self.found.extend(left.map(|left| (item, left)));
     }
 
@@ -98,20 +89,21 @@ impl Steps<'_, '_, '_, '_> {
         let is_of_others = match &place.base {
             Base::Deref(pointer) => self.foreign(pointer, at).given,
             // `view = PyMemoryView_FromMemory(mem, 64, PyBUF_WRITE); … mem[0] = 1;`
-            Base::Local(local) if self.code.is_automatic(*local) => {
-                self.escapes.is_out(self.code, Root::Stack(*local), at, &[])
+            Base::Local(local) if self.code().is_automatic(*local) => {
+                self.escapes
+                    .is_out(self.code(), Root::Stack(*local), at, &[])
             }
             _ => false,
         };
         if is_of_others && !self.is_atomic(expr) {
-            let text = self.plain.walk.text(self.code.item, self.written(expr));
+            let text = self.walk().text(self.code().item, self.written(expr));
             self.leave(expr, text);
         }
     }
 
     /// What an assignment, or a step, writes.
     fn written(&self, expr: ExprId) -> ExprId {
-        match self.code.function.tree.expr(expr).kind {
+        match self.code().function.tree.expr(expr).kind {
             ExprKind::Assign { lhs, .. } => lhs,
             ExprKind::Unary { operand, .. } => operand,
             _ => expr,
@@ -120,24 +112,23 @@ impl Steps<'_, '_, '_, '_> {
 
     /// Whether a number is written in one step; what such steps mean for each other is asked elsewhere.
     fn is_atomic(&self, expr: ExprId) -> bool {
-        let (tree, types) = (&self.code.function.tree, self.plain.walk.types);
-        let ty = types.of(tree, self.written(expr));
+        let ty = self.frame.type_of(self.written(expr));
         ty.is_some_and(|ty| ty.is_atomic || ty.name().is_some_and(capi::is_atomic_type))
     }
 
     fn call(&mut self, at: Point, expr: ExprId, callee: &Callee, args: &[Operand]) {
-        let walk = self.plain.walk;
+        let walk = self.walk();
         let name = match callee {
             Callee::Named(name) => &**name,
             Callee::Indirect(pointer) => {
-                if slot(self.code, pointer).is_none() || self.fills(at, args) {
-                    let called = self.code.function.tree.callee(expr).unwrap_or(expr);
-                    self.leave(expr, walk.text(self.code.item, called));
+                if slot(self.code(), pointer).is_none() || self.fills(at, args) {
+                    let called = self.code().function.tree.callee(expr).unwrap_or(expr);
+                    self.leave(expr, walk.text(self.code().item, called));
                 }
                 return;
             }
         };
-        if !walk.callees(self.code.item, name).is_empty() {
+        if !self.code().own(name).is_empty() {
             return;
         }
         if capi::is_unknown(name) && writes(name).is_none() {
@@ -148,8 +139,8 @@ impl Steps<'_, '_, '_, '_> {
         }
         for (number, arg) in args.iter().enumerate() {
             if self.changes(at, expr, name, number, arg) {
-                let text = match self.code.function.tree.arguments(expr).get(number) {
-                    Some(&arg) => walk.text(self.code.item, arg),
+                let text = match self.frame.argument(expr, number) {
+                    Some(arg) => walk.text(self.code().item, arg),
                     None => format!("argument {}", number + 1),
                 };
                 self.leave(expr, format!("{text} by {name}"));
@@ -170,7 +161,7 @@ impl Steps<'_, '_, '_, '_> {
     fn changes(&self, at: Point, call: ExprId, name: &str, number: usize, arg: &Operand) -> bool {
         let row = writes(name);
         if row.is_some_and(|row| row.place(number)) {
-            let place = self.code.loaded(arg).and_then(|instr| instr.place());
+            let place = self.code().loaded(arg).and_then(|instr| instr.place());
             return match place.map(|place| &place.base) {
                 Some(Base::Deref(pointer)) => self.foreign(pointer, at).given,
                 Some(_) => false,
@@ -189,8 +180,9 @@ impl Steps<'_, '_, '_, '_> {
             return true;
         }
         // Of variables and fields with the number of a file the calls are compared elsewhere.
-        let is_handle =
-            effects.is_none() && self.is_number(call, number) && self.code.loaded(arg).is_some();
+        let is_handle = effects.is_none()
+            && self.frame.is_number(call, number)
+            && self.code().loaded(arg).is_some();
         if let Some(act) = acts(name).filter(|act| is_change(name, *act, number) && !is_handle) {
             let foreign = self.foreign(arg, at);
             let is_one_step = effects.is_none_or(is_one_step);
@@ -204,27 +196,19 @@ impl Steps<'_, '_, '_, '_> {
         may_store && self.is_for_result(call, number) && self.foreign(arg, at).given
     }
 
-    fn is_number(&self, call: ExprId, number: usize) -> bool {
-        let (tree, types) = (&self.code.function.tree, self.plain.walk.types);
-        let arg = tree.arguments(call).get(number);
-        let ty = arg.and_then(|&arg| types.of(tree, arg));
-        ty.is_some_and(|ty| types.is_number(ty))
-    }
-
     fn is_object(&self, call: ExprId, number: usize) -> bool {
-        let (tree, types) = (&self.code.function.tree, self.plain.walk.types);
-        let arg = tree.arguments(call).get(number);
-        let ty = arg.and_then(|&arg| types.of(tree, arg));
-        ty.is_some_and(|ty| types.is_object_pointer(ty))
+        let arg = self.frame.argument(call, number);
+        let ty = arg.and_then(|arg| self.frame.type_of(arg));
+        ty.is_some_and(|ty| self.frame.types().is_object_pointer(ty))
     }
 
     /// Whether a call may store a number or a pointer through an argument.
     fn is_for_result(&self, call: ExprId, number: usize) -> bool {
-        let (tree, types) = (&self.code.function.tree, self.plain.walk.types);
-        let Some(&arg) = tree.arguments(call).get(number) else {
+        let types = self.frame.types();
+        let Some(arg) = self.frame.argument(call, number) else {
             return true;
         };
-        let to = types.of(tree, arg).and_then(|ty| types.pointee(ty));
+        let to = self.frame.type_of(arg).and_then(|ty| types.pointee(ty));
         let is_text = |ty: &Type| ty.name() == Some("char");
         to.is_some_and(|to| {
             let is_result = types.is_number(to) && !is_text(to) || types.pointee(to).is_some();
@@ -255,12 +239,12 @@ impl Steps<'_, '_, '_, '_> {
     /// ```
     fn check_asked(&mut self) {
         let asked = std::mem::take(&mut self.asked);
-        let cfg = &self.code.cfg;
+        let cfg = &self.code().cfg;
         for it in asked.iter().filter(|it| it.is_method) {
             let others = asked.iter().filter(|other| other.at != it.at);
             let mut ends = others.flat_map(|other| [(other.at, it.at), (it.at, other.at)]);
             if ends.any(|(from, to)| reaches(cfg, from.next(), to, &[])) {
-                let text = self.plain.walk.text(self.code.item, it.call);
+                let text = self.walk().text(self.code().item, it.call);
                 self.leave(it.call, text);
             }
         }
