@@ -32,8 +32,8 @@ pub struct Effects {
     pub on_null: Vec<(u8, OnNull)>,
     /// Whether it asks an object for its value as a number of C.
     pub converts: bool,
-    /// Whether it calls a method of its first argument.
-    pub calls_method: bool,
+    /// Whether its result is an object that all threads share: a type, a module.
+    pub gives_global: bool,
     /// The arguments whose pointers are used after the call, without a reference to what they point
     /// into: `PyMemoryView_FromMemory(text, …)`.
     pub keeps: Vec<u8>,
@@ -339,7 +339,7 @@ fn parse(row: &'static str) -> Option<Effects> {
         counts: notes.counts,
         uncounted: notes.uncounted,
         format: notes.format,
-        calls_method: notes.method,
+        gives_global: notes.global,
         keeps: notes.keeps,
         since: notes.since,
         source,
@@ -412,7 +412,7 @@ struct Notes {
     on_null: Vec<(u8, OnNull)>,
     converts: bool,
     keeps: Vec<u8>,
-    method: bool,
+    global: bool,
     looks: bool,
     settles: bool,
     uncounted: Option<u8>,
@@ -433,7 +433,7 @@ impl Notes {
                 Some(("since", version)) => notes.since = Some(version.parse().ok()?),
                 Some(("count", what)) => notes.counts = Some(parse_counts(what)?),
                 Some(("format", arg)) => notes.format = Some(arg.parse().ok()?),
-                None if note == "method" => notes.method = true,
+                None if note == "global" => notes.global = true,
                 None if note == "looks" => notes.looks = true,
                 None if note == "settles" => notes.settles = true,
                 None if note == "noreturn" => notes.noreturn = true,

@@ -97,19 +97,30 @@ impl Lowerer<'_> {
         ExprKind::Str(bytes.into())
     }
 
-    /// `_Generic` chooses one of its expressions; the default, or the last, stands for all.
+    /// `_Generic` chooses one of its expressions by types, which are not known here: any of them.
     fn generic(&mut self, selection: &ast::GenericSelection) -> ExprId {
-        let mut chosen = &selection.expression;
-        for association in &selection.associations {
-            match &association.node {
-                ast::GenericAssociation::Type(typed) => chosen = &typed.node.expression,
-                ast::GenericAssociation::Default(value) => {
-                    chosen = value;
-                    break;
-                }
-            }
+        let mut choices = selection
+            .associations
+            .iter()
+            .rev()
+            .map(|it| match &it.node {
+                ast::GenericAssociation::Type(typed) => &typed.node.expression,
+                ast::GenericAssociation::Default(value) => value,
+            });
+        let last = choices.next().unwrap_or(&selection.expression);
+        let mut otherwise = self.expression(last);
+        for choice in choices {
+            let then = Some(self.expression(choice));
+            let range = self.range(choice.span);
+            let cond = self.push_expr(ExprKind::Int(None), range);
+            let kind = ExprKind::Conditional {
+                cond,
+                then,
+                otherwise,
+            };
+            otherwise = self.push_expr(kind, range);
         }
-        self.expression(chosen)
+        otherwise
     }
 
     fn member(&mut self, member: &ast::MemberExpression) -> ExprKind {

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 
 use super::{Program, ProgramItem};
 use crate::ast::{Declaration, Init, InitEntry, TypeKind};
+use crate::source::{ByteSpan, FileId};
 
 /// What a table shows Python.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub struct Member {
     pub is_text: bool,
     /// Whether Python may only read it.
     pub is_read_only: bool,
+    /// Where the row stands.
+    pub place: (FileId, ByteSpan),
 }
 
 /// All rows of a program, but for those that end a table.
@@ -104,14 +107,21 @@ fn member(program: &Program<'_>, item: &ProgramItem, row: &InitEntry) -> Option<
     const READ_ONLY: [&str; 2] = ["READONLY", "Py_READONLY"];
     let words: Vec<_> = words(program, item, row).collect();
     let is_any = |names: &[&str]| words.iter().any(|word| names.contains(&&**word));
+    let has_type = words.iter().any(|word| {
+        word.trim_start_matches("_")
+            .trim_start_matches("Py_")
+            .starts_with("T_")
+    });
     let is_end = words
         .iter()
         .all(|word| matches!(&**word, "{" | "}" | "NULL" | "0" | ","));
     (!is_end).then(|| Member {
         field: field(&words),
-        is_object: is_any(&OBJECTS),
+        // A type by another name, or by its number, may be any.
+        is_object: is_any(&OBJECTS) || !has_type,
         is_text: is_any(&TEXTS),
         is_read_only: is_any(&READ_ONLY),
+        place: item.tokens.place(row.range).written_at(),
     })
 }
 

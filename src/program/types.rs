@@ -9,6 +9,7 @@ use super::{Program, ProgramItem};
 use crate::ast::{
     ExprId, ExprKind, FieldType, Name, Storage, StructDef, Tree, Type, TypeKind, UnaryOp,
 };
+use crate::capi;
 use crate::source::FileId;
 
 /// How many `typedef`s are followed.
@@ -469,6 +470,26 @@ impl<'a> Types<'a> {
         };
         let named = std::iter::successors(next(&ty), next);
         named.take(MAX_ALIASES).any(|ty| ty.is_const)
+    }
+
+    /// Whether it is an atomic type: by `_Atomic`, or by a name of the C library that the package does
+    /// not give to another one.
+    #[must_use]
+    pub fn is_atomic(&self, ty: &Type) -> bool {
+        let mut ty = ty;
+        for _ in 0..MAX_ALIASES {
+            if ty.is_atomic {
+                return true;
+            }
+            let TypeKind::Named(name) = &ty.kind else {
+                return false;
+            };
+            match self.typedefs.get(&**name) {
+                Some(next) => ty = next,
+                None => return capi::is_atomic_type(name),
+            }
+        }
+        false
     }
 
     fn resolved<'t>(&self, ty: &'t Type) -> &'t Type

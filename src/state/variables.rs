@@ -8,9 +8,8 @@ use super::meeting::{Meetings, Phase};
 use super::roots::Path;
 use super::writes::{How, Target, Writers};
 use crate::ast::{ExprId, Function, LocalId, Name, Storage, TokenRange, Type, TypeKind};
-use crate::capi::is_atomic_type;
 use crate::facts::{GuardedBy, Subject, guards};
-use crate::program::{Body, ItemId, ProgramItem};
+use crate::program::{Body, ItemId, ProgramItem, Types};
 use crate::rule::PackageCx;
 use crate::source::{ByteSpan, FileId};
 
@@ -134,7 +133,7 @@ impl<'c, 'a> Inventory<'c, 'a> {
             return;
         }
         for declarator in &declaration.declarators {
-            if !is_mutable(&declarator.ty) {
+            if !is_mutable(self.cx.types(), &declarator.ty) {
                 continue;
             }
             let Some(place) = place_of(item, declarator.name_range) else {
@@ -167,7 +166,7 @@ impl<'c, 'a> Inventory<'c, 'a> {
             let is_static = local.storage == Storage::Static && !local.thread_local;
             let range = local.decl.map(|decl| function.tree.stmt(decl).range);
             if !is_static
-                || !is_mutable(&local.ty)
+                || !is_mutable(self.cx.types(), &local.ty)
                 || range.is_some_and(|range| self.is_atomic(item, range, &[&local.name]))
             {
                 continue;
@@ -338,17 +337,17 @@ fn place_of(item: &ProgramItem, range: TokenRange) -> Option<(FileId, ByteSpan)>
 }
 
 /// Whether a variable of this type is data that code may write, and no lock or atomic.
-fn is_mutable(ty: &Type) -> bool {
+fn is_mutable(types: &Types<'_>, ty: &Type) -> bool {
     const ATOMIC: &[&str] = &["once_flag", "_PyOnceFlag", "Py_tss_t"];
     if ty.is_const {
         return false;
     }
     match &ty.kind {
-        TypeKind::Array(element, _) => is_mutable(element),
+        TypeKind::Array(element, _) => is_mutable(types, element),
         TypeKind::Function(..) => false,
         _ => ty
             .name()
-            .is_none_or(|name| !is_lock(ty) && !ATOMIC.contains(&name) && !is_atomic_type(name)),
+            .is_none_or(|name| !is_lock(ty) && !ATOMIC.contains(&name) && !types.is_atomic(ty)),
     }
 }
 

@@ -242,7 +242,7 @@ impl<'a> Body<'_, '_, 'a> {
 
     fn is_atomic_number(&self, ty: &Type) -> bool {
         let name = ty.name().unwrap_or_default();
-        let is_atomic = ty.is_atomic && !is_address(name) || capi::is_atomic_type(name);
+        let is_atomic = self.walk.types.is_atomic(ty) && !is_address(name);
         is_atomic && self.walk.types.pointee(ty).is_none()
     }
 

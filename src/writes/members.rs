@@ -13,13 +13,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Why;
 use super::body::Body;
 use super::value::Kinds;
+use super::{Left, Why};
 use crate::ast::{ExprId, ExprKind, Parent, Type, TypeKind};
 use crate::capi;
 use crate::program::{dict_fields, members};
 use crate::rule::PackageCx;
+use crate::source::{ByteSpan, FileId};
 
 /// Structs and fields, as `offsetof` names them.
 #[derive(Debug, Default)]
@@ -29,6 +30,8 @@ pub(super) struct Members {
     /// Those that Python reads.
     shown_objects: BTreeSet<(String, String)>,
     shown_texts: BTreeSet<(String, String)>,
+    /// Rows of which it is not known what they let Python set.
+    unknown: Vec<(FileId, ByteSpan)>,
 }
 
 impl Members {
@@ -36,6 +39,9 @@ impl Members {
         let mut found = Self::default();
         for member in members(cx.program) {
             let Some((owner, field)) = member.field else {
+                if !member.is_read_only {
+                    found.unknown.push(member.place);
+                }
                 continue;
             };
             let key = (tag(cx, &owner), field);
@@ -59,6 +65,26 @@ impl Members {
             found.objects.insert((tag(cx, &owner), field));
         }
         found
+    }
+
+    /// Whether Python may replace what any field refers to.
+    pub(super) fn has_objects(&self) -> bool {
+        !self.objects.is_empty()
+    }
+
+    /// The rows of which it is not known what they let Python set.
+    pub(super) fn unknown(&self, cx: &PackageCx<'_>) -> impl Iterator<Item = Left> {
+        let left = |&(file, span): &(FileId, ByteSpan)| {
+            let text = cx.file(file).text(span);
+            Left {
+                file,
+                span,
+                function: String::new(),
+                what: text.split_whitespace().collect::<Vec<_>>().join(" "),
+                why: Why::Unproven,
+            }
+        };
+        self.unknown.iter().map(left)
     }
 
     /// Whether Python may replace what the field refers to. A struct that no table names may begin with

@@ -144,6 +144,10 @@ impl<'c, 'a> Reach<'c, 'a> {
                 let reached = files.get(&item).into_iter().flatten();
                 places.entry(left.into()).or_default().extend(reached);
             }
+            for row in self.walk.members.unknown(self.walk.cx) {
+                let file = row.file;
+                places.entry(row.into()).or_default().insert(file);
+            }
             places
         })
     }

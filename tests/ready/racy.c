@@ -2598,3 +2598,229 @@ static PyObject *f(PyObject *self, PyObject *arg)
 {
     return (PyObject *)PyObject_New(Item, &ItemType);
 }
+
+/*** the size of a list decides what its method, which is kept, gets: `PyObject_CallOneArg(it->append, arg)` in `put` */
+typedef struct { PyObject_HEAD PyObject *pool, *append; } Item;
+static PyTypeObject ItemType;
+static PyObject *put(PyObject *op, PyObject *arg)
+{
+    Item *it = (Item *)op;
+    if (PyList_GET_SIZE(it->pool) > 9)
+        Py_RETURN_NONE;
+    return PyObject_CallOneArg(it->append, arg);
+}
+static PyMethodDef item_methods[] = {{"put", put, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = item_methods,
+};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return (PyObject *)PyObject_New(Item, &ItemType);
+}
+
+/*** a method by its name with the object in an array: `PyObject_VectorcallMethod(it->name, args, 1, NULL)` in `take` */
+typedef struct { PyObject_HEAD PyObject *pool, *name; } Item;
+static PyTypeObject ItemType;
+static PyObject *take(PyObject *op, PyObject *unused)
+{
+    Item *it = (Item *)op;
+    PyObject *args[] = {it->pool};
+    if (PyList_GET_SIZE(it->pool) == 0)
+        Py_RETURN_NONE;
+    return PyObject_VectorcallMethod(it->name, args, 1, NULL);
+}
+static PyMethodDef item_methods[] = {{"take", take, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = item_methods,
+};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return (PyObject *)PyObject_New(Item, &ItemType);
+}
+
+/*** a method that is asked for first: `PyObject_CallNoArgs(pop)` in `take` */
+typedef struct { PyObject_HEAD PyObject *pool; } Item;
+static PyTypeObject ItemType;
+static PyObject *take(PyObject *op, PyObject *unused)
+{
+    Item *it = (Item *)op;
+    PyObject *pop = PyObject_GetAttrString(it->pool, "pop");
+    if (pop == NULL)
+        return NULL;
+    PyObject *result = PyList_GET_SIZE(it->pool) ? PyObject_CallNoArgs(pop) : Py_NewRef(Py_None);
+    Py_DECREF(pop);
+    return result;
+}
+static PyMethodDef item_methods[] = {{"take", take, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = item_methods,
+};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return (PyObject *)PyObject_New(Item, &ItemType);
+}
+
+/*** a key that is there need not be there any more: `PyObject_GetItem(it->map, key)` in `look` */
+typedef struct { PyObject_HEAD PyObject *map; } Item;
+static PyTypeObject ItemType;
+static PyObject *look(PyObject *op, PyObject *key)
+{
+    Item *it = (Item *)op;
+    int has = PySequence_Contains(it->map, key);
+    if (has < 0)
+        return NULL;
+    if (!has)
+        Py_RETURN_NONE;
+    return PyObject_GetItem(it->map, key);
+}
+static PyMethodDef item_methods[] = {{"look", look, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = item_methods,
+};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return (PyObject *)PyObject_New(Item, &ItemType);
+}
+
+/*** two helpers, one asks, one takes: `get((Item *)op)` in `take` */
+typedef struct { PyObject_HEAD PyObject *pool; } Item;
+static PyTypeObject ItemType;
+static int empty(Item *it) { return PyList_GET_SIZE(it->pool) == 0; }
+static PyObject *get(Item *it) { return PyObject_CallMethod(it->pool, "pop", NULL); }
+static PyObject *take(PyObject *op, PyObject *unused)
+{
+    if (empty((Item *)op))
+        Py_RETURN_NONE;
+    return get((Item *)op);
+}
+static PyMethodDef item_methods[] = {{"take", take, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = item_methods,
+};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return (PyObject *)PyObject_New(Item, &ItemType);
+}
+
+/*** an attribute of a type: `(PyObject *)Py_TYPE(arg) by PyObject_SetAttrString` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *n = PyObject_GetAttrString((PyObject *)Py_TYPE(arg), "count");
+    if (n == NULL)
+        return NULL;
+    PyObject *next = PyNumber_Add(n, Py_True);
+    Py_DECREF(n);
+    if (next == NULL || PyObject_SetAttrString((PyObject *)Py_TYPE(arg), "count", next) < 0)
+        return NULL;
+    return next;
+}
+
+/*** an attribute of the package's own type: `(PyObject *)&ItemType by PyObject_SetAttrString` in `f` */
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item"};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *n = PyObject_GetAttrString((PyObject *)&ItemType, "count");
+    if (n == NULL)
+        return NULL;
+    PyObject *next = PyNumber_Add(n, Py_True);
+    Py_DECREF(n);
+    if (next == NULL || PyObject_SetAttrString((PyObject *)&ItemType, "count", next) < 0)
+        return NULL;
+    return next;
+}
+
+/*** an attribute of an imported module: `module by PyObject_SetAttrString` in `f` */
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *module = PyImport_ImportModule("m");
+    if (module == NULL)
+        return NULL;
+    PyObject *n = PyObject_GetAttrString(module, "count");
+    if (n == NULL)
+        return NULL;
+    PyObject *next = PyNumber_Add(n, Py_True);
+    Py_DECREF(n);
+    if (next == NULL || PyObject_SetAttrString(module, "count", next) < 0)
+        return NULL;
+    return next;
+}
+
+/*** a member by a number that is not an offset of a name: `{"name", Py_T_OBJECT_EX, sizeof(PyObject), 0, NULL}` */
+#include <stddef.h>
+typedef struct { PyObject_HEAD PyObject *name; } Item;
+static PyTypeObject ItemType;
+static PyMemberDef members[] = {{"name", Py_T_OBJECT_EX, sizeof(PyObject), 0, NULL}, {NULL, 0, 0, 0, NULL}};
+static PyObject *show(PyObject *op, PyObject *unused)
+{
+    Item *it = (Item *)op;
+    return PyObject_Repr(it->name);
+}
+static PyMethodDef item_methods[] = {{"show", show, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = item_methods,
+    .tp_members = members,
+};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return (PyObject *)PyObject_New(Item, &ItemType);
+}
+
+/*** a member of a struct that is copied first: `*(Item *)op` in `show` */
+#include <stddef.h>
+typedef struct { PyObject_HEAD PyObject *name; } Item;
+static PyTypeObject ItemType;
+static PyMemberDef members[] = {{"name", Py_T_OBJECT_EX, offsetof(Item, name), 0, NULL}, {NULL, 0, 0, 0, NULL}};
+static PyObject *show(PyObject *op, PyObject *unused)
+{
+    Item it = *(Item *)op;
+    return PyObject_Repr(it.name);
+}
+static PyMethodDef item_methods[] = {{"show", show, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = item_methods,
+    .tp_members = members,
+};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return (PyObject *)PyObject_New(Item, &ItemType);
+}
+
+/*** a library has a field of that name: `p->tp_alloc` in `f` */
+typedef struct pool { long *(*tp_alloc)(struct pool *); } pool;
+pool *the_pool(void);
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    pool *p = the_pool(); /* ungil: thread-safe(the_pool) */
+    long *n = p->tp_alloc(p);
+    *n += 1;
+    return PyLong_FromLong(*n);
+}
+
+/*** a name that is not an atomic type here: `hits->n` in `f` */
+typedef long atomic_long;
+typedef struct { PyObject_HEAD atomic_long n; } Item;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Item *hits = (Item *)arg;
+    hits->n++;
+    Py_RETURN_NONE;
+}
+
+/*** a format that stores a number: `&it->at by snprintf` in `f` */
+typedef struct { PyObject_HEAD int at; } Item;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char text[32];
+    Item *it = (Item *)arg;
+    snprintf(text, sizeof text, "%d%n", 1, &it->at);
+    return PyUnicode_FromString(text);
+}
+
+/*** one of the functions that `_Generic` may choose: `it->n` in `bump` */
+typedef struct { PyObject_HEAD long n; } Item;
+static long bump(Item *it) { return ++it->n; }
+static long same(long n) { return n; }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return PyLong_FromLong(_Generic((Item *)arg, Item *: bump((Item *)arg), default: same(1)));
+}

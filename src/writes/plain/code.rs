@@ -6,13 +6,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Plain;
 use super::origin::Root;
-use crate::ast::{ExprId, Function, LocalId, Type};
-use crate::capi::{self, writes};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Type};
+use crate::capi::{self, effects, writes};
 use crate::cfg::{
-    self, Base, Cfg, Definition, Instr, InstrKind, Operand, Point, Projection, TempId,
+    self, Base, Cfg, Definition, Instr, InstrKind, Operand, Point, Projection, Source, TempId,
 };
 use crate::program::Types;
-use crate::roles::is_slot;
+use crate::roles::{is_slot, is_table};
 use crate::rule::ItemId;
 use crate::writes::walk::Walk;
 
@@ -223,16 +223,28 @@ impl<'p, 'c, 'a> Frame<'p, '_, 'c, 'a> {
             .and_then(|arg| self.type_of(arg));
         ty.is_some_and(|ty| self.types().is_number(ty))
     }
-}
 
-/// The slot of a type that a pointer to a function is read from.
-pub(super) fn slot<'c>(code: &'c Code<'_>, pointer: &Operand) -> Option<&'c str> {
-    let instr = code.loaded(pointer)?;
-    let InstrKind::Load { place, .. } = &instr.kind else {
-        return None;
-    };
-    match place.path.last() {
-        Some(Projection::Field(field)) if is_slot(field) => Some(field),
-        _ => None,
+    /// The slot of a type that a pointer to a function is read from.
+    pub(super) fn slot(self, pointer: &Operand) -> Option<&'p str> {
+        let instr = self.code.loaded(pointer)?;
+        let (InstrKind::Load { place, .. }, Source::Expr(expr)) = (&instr.kind, instr.source)
+        else {
+            return None;
+        };
+        let tree = &self.code.function.tree;
+        let ExprKind::Member { base, arrow, .. } = tree.expr(expr).kind else {
+            return None;
+        };
+        let owner = self.types().owner(tree, base, arrow);
+        // `PyTuple_Type.tp_alloc`, `Py_TYPE(self)->tp_free`
+        let is_table = match (owner, &tree.expr(base).kind) {
+            (Some(owner), _) => owner == "struct _typeobject" || is_table(&owner),
+            (None, ExprKind::Name(Name::Global(name))) => !self.plain.is_variable(name),
+            (None, _) => tree.called(base).is_some_and(|it| effects(it).is_some()),
+        };
+        match place.path.last() {
+            Some(Projection::Field(field)) if is_table && is_slot(field) => Some(field),
+            _ => None,
+        }
     }
 }

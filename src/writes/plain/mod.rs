@@ -18,12 +18,14 @@ mod code;
 mod escape;
 mod origin;
 mod steps;
+mod touches;
 
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
 use super::walk::Walk;
+use crate::ast::Type;
 use crate::cfg::TempId;
 use crate::roles::is_table;
 use crate::rule::ItemId;
@@ -31,14 +33,24 @@ use code::{Code, Frame};
 use escape::Escapes;
 pub(super) use origin::Foreign;
 use origin::{Origin, Origins, Result, Root};
+use touches::Touch;
 
 /// What is known of the functions that run after import.
 pub(super) struct Plain<'w, 'c, 'a> {
     walk: &'w Walk<'c, 'a>,
     /// Whose the parameters of functions may be, as far as calls were looked at.
     given: FxHashMap<ItemId, Vec<Foreign>>,
-    /// What they give, and the parameters that others may have after a call, a bit for each.
-    results: FxHashMap<ItemId, (Result, u32)>,
+    /// What they do.
+    results: FxHashMap<ItemId, Summary>,
+}
+
+/// What a function does, as far as its callers see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Summary {
+    result: Result,
+    /// The parameters that others may have after a call, a bit for each.
+    escapes: u32,
+    touch: Touch,
 }
 
 /// What was found of one function.
@@ -55,7 +67,16 @@ impl<'w, 'c, 'a> Plain<'w, 'c, 'a> {
         let codes: Vec<Code<'a>> = functions
             .map(|(item, function)| Code::new(walk, item, function))
             .collect();
-        let given = |code: &Code<'a>| (code.item, walk.entry_parameters(code.item, code.function));
+        let given = |code: &Code<'a>| {
+            let mut params = walk.entry_parameters(code.item, code.function);
+            for (known, &param) in params.iter_mut().zip(&code.function.params) {
+                let ty = &code.function.tree.local(param).ty;
+                if walk.types.pointee(ty).and_then(Type::name) == Some("PyTypeObject") {
+                    *known |= Foreign::SELF;
+                }
+            }
+            (code.item, params)
+        };
         let mut plain = Self {
             walk,
             given: codes.iter().map(given).collect(),
@@ -94,10 +115,14 @@ impl<'w, 'c, 'a> Plain<'w, 'c, 'a> {
             let (item, frame) = (codes[at].item, self.frame(&codes[at]));
             let origins = Origins::find(frame);
             let escapes = Escapes::find(frame, &origins);
-            let result = (escapes.result(frame, &origins), escapes.params());
+            let summary = Summary {
+                result: escapes.result(frame, &origins),
+                escapes: escapes.params(),
+                touch: touches::of(frame, (&origins, &escapes)),
+            };
             let given = steps::given(frame, (&origins, &escapes));
             solved[at] = Some((origins, escapes));
-            if self.results.insert(item, result) != Some(result) {
+            if self.results.insert(item, summary) != Some(summary) {
                 open.extend(&callers[at]);
             }
             for (item, number, foreign) in given {
@@ -134,7 +159,7 @@ impl<'w, 'c, 'a> Plain<'w, 'c, 'a> {
     /// What a function gives back: nothing so far, if it is still to be looked at.
     fn result(&self, item: ItemId) -> Result {
         match self.results.get(&item) {
-            Some((result, _)) => *result,
+            Some(summary) => summary.result,
             None if self.given.contains_key(&item) => Result::default(),
             None => Result::UNKNOWN,
         }
@@ -150,8 +175,20 @@ impl<'w, 'c, 'a> Plain<'w, 'c, 'a> {
     /// Whether others may have parameter `at` of a function after a call.
     fn escapes(&self, item: ItemId, at: usize) -> bool {
         let count = self.given.get(&item).map_or(0, Vec::len);
-        let (_, escapes) = self.results.get(&item).copied().unwrap_or_default();
+        let escapes = self.results.get(&item).map_or(0, |it| it.escapes);
         at >= count.min(32) || escapes & (1 << at) != 0
+    }
+
+    /// What a function does with objects that the package keeps.
+    fn touch(&self, item: ItemId) -> Touch {
+        let summary = self.results.get(&item);
+        summary.map_or_else(Touch::default, |it| it.touch)
+    }
+
+    /// Whether a name of file scope is a type.
+    fn is_type(&self, name: &str) -> bool {
+        let ty = self.walk.variable_type(name);
+        ty.and_then(Type::name) == Some("PyTypeObject")
     }
 
     fn is_variable(&self, name: &str) -> bool {

@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 use std::ops::BitOrAssign;
 
-use super::code::{Frame, slot};
+use super::code::Frame;
 use crate::ast::{BinaryOp, ExprId, LocalId, TypeKind, UnaryOp};
 use crate::capi::{Gives, OutKind, Returns, effects, writes};
 use crate::cfg::{
@@ -37,7 +37,7 @@ pub(super) enum Root {
 pub(in crate::writes) struct Foreign {
     /// Others may have it.
     pub(super) given: bool,
-    /// It is the object, or the module, whose method runs.
+    /// It is the object, or the module, whose method runs, or a type or a module by its name.
     pub(super) is_self: bool,
     /// The package keeps it where other threads find it.
     pub(super) kept: bool,
@@ -59,7 +59,7 @@ impl Foreign {
         is_self: false,
         kept: true,
     };
-    const SELF: Self = Self {
+    pub(super) const SELF: Self = Self {
         given: true,
         is_self: true,
         kept: false,
@@ -207,6 +207,7 @@ impl Frame<'_, '_, '_, '_> {
     fn address(&self, found: &Origins, place: &Place) -> Origin {
         match &place.base {
             Base::Local(local) if self.code.is_automatic(*local) => Origin::of(Root::Stack(*local)),
+            Base::Global(name) if self.plain.is_type(name) => Foreign::SELF.into(),
             Base::Global(name) if self.plain.is_constant(name) => Origin::default(),
             Base::Local(_) | Base::Global(_) => Foreign::KEPT.into(),
             Base::Deref(pointer) => self.of(found, pointer),
@@ -339,6 +340,11 @@ impl Frame<'_, '_, '_, '_> {
         all
     }
 
+    /// Whether the package keeps something that a variable on the stack holds: `args[0] = self->pool;`.
+    pub(super) fn holds_kept(&self, found: &Origins, root: Root) -> bool {
+        matches!(root, Root::Stack(local) if found.locals[local.0 as usize].foreign.kept)
+    }
+
     fn holds_numbers(&self, local: LocalId) -> bool {
         let types = self.types();
         let ty = &self.code.function.tree.local(local).ty;
@@ -377,6 +383,7 @@ impl Frame<'_, '_, '_, '_> {
                     self.like_arguments(found, args)
                 }
             },
+            (None, Some(effects)) if effects.gives_global => Foreign::SELF.into(),
             (None, Some(effects)) => match (effects.returns, effects.derived_from) {
                 (Returns::Plain, Some(at)) => argument(usize::from(at)),
                 (Returns::Void | Returns::Null, _) => Origin::default(),
@@ -401,7 +408,7 @@ impl Frame<'_, '_, '_, '_> {
 
     /// `type->tp_alloc(type, 0)` gives a new object.
     fn by_pointer(&self, dst: TempId, pointer: &Operand) -> Origin {
-        match slot(self.code, pointer) {
+        match self.slot(pointer) {
             Some("tp_alloc") if !self.plain.walk.allocates => Origin::of(Root::Made(dst)),
             _ => Foreign::GIVEN.into(),
         }

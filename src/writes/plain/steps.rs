@@ -1,11 +1,12 @@
 //! The steps of a function of which it is not shown that they only change its own.
 
-use super::code::{Code, Frame, slot};
+use super::code::{Code, Frame};
 use super::escape::Escapes;
 use super::origin::{Foreign, Origins, Root};
+use super::touches;
 use crate::ast::{ExprId, ExprKind, Type};
-use crate::capi::{self, Acts, Effects, acts, counts, effects, raises_exception, writes};
-use crate::cfg::{Base, Callee, InstrKind, Operand, Place, Point, Source, reaches};
+use crate::capi::{self, Acts, Effects, acts, counts, effects, writes};
+use crate::cfg::{Base, Callee, InstrKind, Operand, Place, Point, Source};
 use crate::rule::ItemId;
 use crate::writes::walk::Walk;
 use crate::writes::{Left, Why};
@@ -40,7 +41,6 @@ pub(super) fn unproven(
         frame,
         origins,
         escapes,
-        asked: Vec::new(),
         found: Vec::new(),
     };
     for (at, instr) in frame.code.cfg.steps() {
@@ -49,11 +49,15 @@ pub(super) fn unproven(
         };
         match &instr.kind {
             InstrKind::Store { place, .. } => steps.store(at, expr, place),
+            InstrKind::Load { place, .. } => steps.load(at, expr, place),
             InstrKind::Call { callee, args, .. } => steps.call(at, expr, callee, args),
             _ => {}
         }
     }
-    steps.check_asked();
+    for call in touches::apart(frame, (origins, escapes)) {
+        let text = steps.walk().text(frame.code.item, call);
+        steps.leave(call, text);
+    }
     steps.found
 }
 
@@ -61,7 +65,6 @@ struct Steps<'p, 'w, 'c, 'a> {
     frame: Frame<'p, 'w, 'c, 'a>,
     origins: &'p Origins,
     escapes: &'p Escapes,
-    asked: Vec<Asked>,
     found: Vec<(ItemId, Left)>,
 }
 
@@ -101,6 +104,19 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
         }
     }
 
+    /// A copy of a struct has what Python may replace meanwhile: `Item copy = *self;`.
+    fn load(&mut self, at: Point, expr: ExprId, place: &Place) {
+        let (types, ty) = (self.frame.types(), self.frame.type_of(expr));
+        let is_struct = ty.is_some_and(|ty| types.key(ty).is_some_and(|key| types.is_struct(&key)));
+        if let Base::Deref(pointer) = &place.base
+            && is_struct
+            && self.walk().members.has_objects()
+            && self.foreign(pointer, at).given
+        {
+            self.leave(expr, self.walk().text(self.code().item, expr));
+        }
+    }
+
     /// What an assignment, or a step, writes.
     fn written(&self, expr: ExprId) -> ExprId {
         match self.code().function.tree.expr(expr).kind {
@@ -113,7 +129,7 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
     /// Whether a number is written in one step; what such steps mean for each other is asked elsewhere.
     fn is_atomic(&self, expr: ExprId) -> bool {
         let ty = self.frame.type_of(self.written(expr));
-        ty.is_some_and(|ty| ty.is_atomic || ty.name().is_some_and(capi::is_atomic_type))
+        ty.is_some_and(|ty| self.frame.types().is_atomic(ty))
     }
 
     fn call(&mut self, at: Point, expr: ExprId, callee: &Callee, args: &[Operand]) {
@@ -121,7 +137,7 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
         let name = match callee {
             Callee::Named(name) => &**name,
             Callee::Indirect(pointer) => {
-                if slot(self.code(), pointer).is_none() || self.fills(at, args) {
+                if self.frame.slot(pointer).is_none() || self.fills(at, args) {
                     let called = self.code().function.tree.callee(expr).unwrap_or(expr);
                     self.leave(expr, walk.text(self.code().item, called));
                 }
@@ -146,7 +162,6 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
                 self.leave(expr, format!("{text} by {name}"));
             }
         }
-        self.ask(at, expr, name, args);
     }
 
     /// Whether a slot gets the address of what others may have: `bf_getbuffer(o, &self->view, 0)`.
@@ -208,54 +223,13 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
         let Some(arg) = self.frame.argument(call, number) else {
             return true;
         };
-        let to = self.frame.type_of(arg).and_then(|ty| types.pointee(ty));
+        let to = types.pointed_at(&self.code().function.tree, arg);
         let is_text = |ty: &Type| ty.name() == Some("char");
         to.is_some_and(|to| {
             let is_result = types.is_number(to) && !is_text(to) || types.pointee(to).is_some();
             is_result && !to.is_const
         })
     }
-
-    /// Notes a call with an object which the package keeps.
-    fn ask(&mut self, at: Point, call: ExprId, name: &str, args: &[Operand]) {
-        let known = effects(name).filter(|_| counts(name).is_none() && !raises_exception(name));
-        if let Some(effects) = known
-            && args.first().is_some_and(|arg| self.foreign(arg, at).kept)
-        {
-            let is_method = effects.calls_method;
-            self.asked.push(Asked {
-                at,
-                call,
-                is_method,
-            });
-        }
-    }
-
-    /// What one call tells of an object may not be so when the next one calls a method of it:
-    ///
-    /// ```c
-    /// if (PyList_GET_SIZE(self->pool) > 0)
-    ///     item = PyObject_CallMethod(self->pool, "pop", NULL);
-    /// ```
-    fn check_asked(&mut self) {
-        let asked = std::mem::take(&mut self.asked);
-        let cfg = &self.code().cfg;
-        for it in asked.iter().filter(|it| it.is_method) {
-            let others = asked.iter().filter(|other| other.at != it.at);
-            let mut ends = others.flat_map(|other| [(other.at, it.at), (it.at, other.at)]);
-            if ends.any(|(from, to)| reaches(cfg, from.next(), to, &[])) {
-                let text = self.walk().text(self.code().item, it.call);
-                self.leave(it.call, text);
-            }
-        }
-    }
-}
-
-/// A call with an object which the package keeps.
-struct Asked {
-    at: Point,
-    call: ExprId,
-    is_method: bool,
 }
 
 /// Whether a call changes its argument `number` for others to see.
