@@ -32,6 +32,8 @@ pub struct Effects {
     pub on_null: Vec<(u8, OnNull)>,
     /// Whether it asks an object for its value as a number of C.
     pub converts: bool,
+    /// What it calls, if that is what it is for.
+    pub calls: Option<Calls>,
     /// Whether its result is an object that all threads share: a type, a module.
     pub gives_global: bool,
     /// The arguments whose pointers are used after the call, without a reference to what they point
@@ -89,6 +91,17 @@ pub enum OnNull {
     Takes,
     /// It gives an object for it: `PyObject_Str(NULL)`.
     Gives,
+}
+
+/// What a function calls that is there for calling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Calls {
+    /// Its first argument.
+    Itself,
+    /// A method of its first argument.
+    Method,
+    /// A method of the first object in the array that this argument is.
+    MethodIn(u8),
 }
 
 /// What a macro or function that is there for counting does to its first argument.
@@ -339,6 +352,7 @@ fn parse(row: &'static str) -> Option<Effects> {
         counts: notes.counts,
         uncounted: notes.uncounted,
         format: notes.format,
+        calls: notes.calls,
         gives_global: notes.global,
         keeps: notes.keeps,
         since: notes.since,
@@ -412,6 +426,7 @@ struct Notes {
     on_null: Vec<(u8, OnNull)>,
     converts: bool,
     keeps: Vec<u8>,
+    calls: Option<Calls>,
     global: bool,
     looks: bool,
     settles: bool,
@@ -430,9 +445,12 @@ impl Notes {
                 Some(("uncounted", arg)) => notes.uncounted = Some(arg.parse().ok()?),
                 Some(("keeps", arg)) => notes.keeps.push(arg.parse().ok()?),
                 Some(("locks", arg)) => notes.locks = Some(arg.parse().ok()?),
+                Some(("method", arg)) => notes.calls = Some(Calls::MethodIn(arg.parse().ok()?)),
                 Some(("since", version)) => notes.since = Some(version.parse().ok()?),
                 Some(("count", what)) => notes.counts = Some(parse_counts(what)?),
                 Some(("format", arg)) => notes.format = Some(arg.parse().ok()?),
+                None if note == "method" => notes.calls = Some(Calls::Method),
+                None if note == "call" => notes.calls = Some(Calls::Itself),
                 None if note == "global" => notes.global = true,
                 None if note == "looks" => notes.looks = true,
                 None if note == "settles" => notes.settles = true,

@@ -261,21 +261,16 @@ impl<'a> Types<'a> {
     where
         'a: 't,
     {
-        let mut ty = ty;
-        for _ in 0..MAX_ALIASES {
+        let mut named = None;
+        for ty in self.aliases(ty) {
             match &ty.kind {
                 TypeKind::Struct(Some(tag)) => return Some(Key::Tag(tag)),
-                TypeKind::Named(name) => match self.typedefs.get(&**name) {
-                    Some(next) if matches!(next.kind, TypeKind::Struct(None)) => {
-                        return Some(Key::Named(name));
-                    }
-                    Some(next) => ty = next,
-                    None => return Some(Key::Named(name)),
-                },
+                TypeKind::Struct(None) => return named,
+                TypeKind::Named(name) => named = Some(Key::Named(name)),
                 _ => return None,
             }
         }
-        None
+        named
     }
 
     /// Whether an expression is known to be a pointer.
@@ -464,48 +459,33 @@ impl<'a> Types<'a> {
     /// Whether a `typedef` that the type names makes it `const`: `typedef const int status;`.
     #[must_use]
     pub fn is_const_by_name(&self, ty: &Type) -> bool {
-        let next = |ty: &&'_ Type| match &ty.kind {
-            TypeKind::Named(name) => self.typedefs.get(&**name).copied(),
-            _ => None,
-        };
-        let named = std::iter::successors(next(&ty), next);
-        named.take(MAX_ALIASES).any(|ty| ty.is_const)
+        self.aliases(ty).skip(1).any(|ty| ty.is_const)
     }
 
     /// Whether it is an atomic type: by `_Atomic`, or by a name of the C library that the package does
     /// not give to another one.
     #[must_use]
     pub fn is_atomic(&self, ty: &Type) -> bool {
-        let mut ty = ty;
-        for _ in 0..MAX_ALIASES {
-            if ty.is_atomic {
-                return true;
-            }
-            let TypeKind::Named(name) = &ty.kind else {
-                return false;
-            };
-            match self.typedefs.get(&**name) {
-                Some(next) => ty = next,
-                None => return capi::is_atomic_type(name),
-            }
-        }
-        false
+        let name = self.resolved(ty).name();
+        self.aliases(ty).any(|ty| ty.is_atomic) || name.is_some_and(capi::is_atomic_type)
+    }
+
+    /// A type, and what the `typedef`s stand for that it names.
+    fn aliases<'t>(&self, ty: &'t Type) -> impl Iterator<Item = &'t Type>
+    where
+        'a: 't,
+    {
+        let next = |ty: &&'t Type| match &ty.kind {
+            TypeKind::Named(name) => self.typedefs.get(&**name).copied(),
+            _ => None,
+        };
+        std::iter::successors(Some(ty), next).take(MAX_ALIASES)
     }
 
     fn resolved<'t>(&self, ty: &'t Type) -> &'t Type
     where
         'a: 't,
     {
-        let mut ty = ty;
-        for _ in 0..MAX_ALIASES {
-            match &ty.kind {
-                TypeKind::Named(name) => match self.typedefs.get(&**name) {
-                    Some(next) => ty = next,
-                    None => return ty,
-                },
-                _ => return ty,
-            }
-        }
-        ty
+        self.aliases(ty).last().unwrap_or(ty)
     }
 }

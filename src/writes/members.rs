@@ -18,6 +18,7 @@ use super::value::Kinds;
 use super::{Left, Why};
 use crate::ast::{ExprId, ExprKind, Parent, Type, TypeKind};
 use crate::capi;
+use crate::cfg::{Place, Projection};
 use crate::program::{dict_fields, members};
 use crate::rule::PackageCx;
 use crate::source::{ByteSpan, FileId};
@@ -70,6 +71,16 @@ impl Members {
     /// Whether Python may replace what any field refers to.
     pub(super) fn has_objects(&self) -> bool {
         !self.objects.is_empty()
+    }
+
+    /// Whether a place is one of the references that Python may replace, or part of it.
+    pub(super) fn sets_object(&self, place: &Place) -> bool {
+        is_among(&self.objects, place)
+    }
+
+    /// Whether a place is one of the numbers that Python may set.
+    pub(super) fn sets_number(&self, place: &Place) -> bool {
+        is_among(&self.numbers, place)
     }
 
     /// The rows of which it is not known what they let Python set.
@@ -204,6 +215,14 @@ impl Body<'_, '_, '_> {
             }
         }
     }
+}
+
+fn is_among(members: &BTreeSet<(String, String)>, place: &Place) -> bool {
+    let is_it = |field: &str| members.iter().any(|(_, name)| name == field);
+    place
+        .path
+        .iter()
+        .any(|step| matches!(step, Projection::Field(field) if is_it(field)))
 }
 
 fn key(owner: &str, field: &str) -> (String, String) {

@@ -52,6 +52,7 @@ use std::rc::Rc;
 
 use crate::rule::PackageCx;
 use crate::source::{ByteSpan, FileId};
+pub use plain::Makers;
 use walk::Walk;
 
 /// What is left of a place.

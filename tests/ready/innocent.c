@@ -812,3 +812,39 @@ static PyObject *f(PyObject *self, PyObject *arg)
 /*** numbers of which any will do, as a comment says */
 /* ungil: thread-safe(rand) */
 static PyObject *f(PyObject *self, PyObject *arg) { return PyLong_FromLong(rand()); }
+
+/*** functions that the package keeps are called one after the other */
+static PyObject *escape, *join, *name;
+static int start(PyObject *m)
+{
+    name = PyUnicode_InternFromString("__html__");
+    escape = PyObject_GetAttrString(m, "escape");
+    join = PyObject_GetAttrString(m, "join");
+    return name && escape && join ? 0 : -1;
+}
+static PyModuleDef_Slot more_slots[] = {{Py_mod_exec, start}, {0, NULL}};
+static PyObject *f(PyObject *self, PyObject *text)
+{
+    PyObject *html = PyObject_GetAttr(text, name);
+    if (html == NULL)
+        return NULL;
+    PyObject *escaped = PyObject_CallOneArg(escape, html);
+    Py_DECREF(html);
+    if (escaped == NULL)
+        return NULL;
+    PyObject *result = PyObject_CallOneArg(join, escaped);
+    Py_DECREF(escaped);
+    return result;
+}
+
+/*** a type of the package by its slot */
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_base = &PyUnicode_Type};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *args = PyTuple_Pack(1, arg);
+    if (args == NULL)
+        return NULL;
+    PyObject *result = ItemType.tp_new(&ItemType, args, NULL);
+    Py_DECREF(args);
+    return result;
+}

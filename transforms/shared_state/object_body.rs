@@ -1,6 +1,7 @@
 //! UG504: what a body does that the lock of one object around it does not serve, and who else uses
 //! the fields.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
@@ -11,6 +12,7 @@ use crate::program::Body;
 use crate::roles::Role;
 use crate::rule::{CallSite, ItemId, PackageCx};
 use crate::state::{Method, ObjectState, Own, is_shared};
+use crate::writes::Makers;
 
 /// How many calls deep a body is followed.
 const MAX_DEPTH: u32 = 3;
@@ -203,9 +205,12 @@ fn is_lent(function: &Function, local: LocalId) -> bool {
 }
 
 /// The functions of a package that use fields of objects, by the type and the field.
-pub(super) struct FieldUsers<'p>(FxHashMap<(&'p str, &'p str), BTreeSet<ItemId>>);
+pub(super) struct FieldUsers<'c, 'p> {
+    by_field: FxHashMap<(&'p str, &'p str), BTreeSet<ItemId>>,
+    makers: OnceCell<Makers<'c, 'p>>,
+}
 
-impl<'p> FieldUsers<'p> {
+impl<'c, 'p> FieldUsers<'c, 'p> {
     pub(super) fn new(cx: &PackageCx<'p>) -> Self {
         let mut users: FxHashMap<_, BTreeSet<ItemId>> = FxHashMap::default();
         for (item, at) in cx.program.items.iter().zip(0u32..) {
@@ -220,15 +225,18 @@ impl<'p> FieldUsers<'p> {
                 users.entry((ty, field)).or_default().insert(ItemId(at));
             }
         }
-        Self(users)
+        Self {
+            by_field: users,
+            makers: OnceCell::new(),
+        }
     }
 
     /// The functions that use fields of the state, and that are neither its methods nor called by
     /// these only, nor have the object for themselves.
-    pub(super) fn others(&self, cx: &PackageCx<'_>, state: &ObjectState) -> BTreeSet<String> {
+    pub(super) fn others(&self, cx: &'c PackageCx<'p>, state: &ObjectState) -> BTreeSet<String> {
         let methods: BTreeSet<ItemId> = state.methods.iter().map(|method| method.item).collect();
         let fields = state.fields.iter();
-        let users = fields.filter_map(|field| self.0.get(&(&*state.type_name, &**field)));
+        let users = fields.filter_map(|field| self.by_field.get(&(&*state.type_name, &**field)));
         let users: BTreeSet<ItemId> = users.flatten().copied().collect();
         let others = users.difference(&methods).filter_map(|&id| {
             let function = cx.function(id)?;
@@ -239,7 +247,11 @@ impl<'p> FieldUsers<'p> {
             let calls = cx.calls_to(&function.name);
             let by_methods =
                 !calls.is_empty() && calls.iter().all(|call| methods.contains(&call.item));
-            let is_other = !has_role && !by_methods && !cx.runs_at_init_only(&function.name);
+            let makers = || self.makers.get_or_init(|| Makers::new(cx));
+            let is_other = !has_role
+                && !by_methods
+                && !cx.runs_at_init_only(&function.name)
+                && !makers().keeps_to_own(id, &state.fields);
             is_other.then(|| function.name.clone())
         });
         others.collect()

@@ -84,11 +84,11 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-fn finding(
-    cx: &PackageCx<'_>,
+fn finding<'c, 'p>(
+    cx: &'c PackageCx<'p>,
     state: &ObjectState,
     all: &[ObjectState],
-    users: &FieldUsers<'_>,
+    users: &FieldUsers<'c, 'p>,
 ) -> Option<Finding> {
     let writer = state
         .methods
@@ -195,18 +195,22 @@ fn twin<'s>(cx: &PackageCx<'_>, state: &ObjectState, all: &'s [ObjectState]) -> 
 }
 
 /// What a person has to confirm of the methods, and of those that use the fields as well.
-fn methods_may_wait(cx: &PackageCx<'_>, state: &ObjectState, users: &FieldUsers<'_>) -> Fact {
+fn methods_may_wait<'c, 'p>(
+    cx: &'c PackageCx<'p>,
+    state: &ObjectState,
+    users: &FieldUsers<'c, 'p>,
+) -> Fact {
     let (file, _) = cx.item(state.methods[0].item).place;
     let own = Subject::in_file(cx.file(file).path(), &state.type_name);
     Fact::new(Claim::MethodsMayWait, own.with(users.others(cx, state)))
 }
 
 /// Splits all methods of the type that can be split.
-fn fix(
-    cx: &PackageCx<'_>,
+fn fix<'c, 'p>(
+    cx: &'c PackageCx<'p>,
     state: &ObjectState,
     all: &[ObjectState],
-    users: &FieldUsers<'_>,
+    users: &FieldUsers<'c, 'p>,
 ) -> Result<Fix, String> {
     if let Some(other) = twin(cx, state, all) {
         return Err(format!(

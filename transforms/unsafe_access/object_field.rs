@@ -39,7 +39,8 @@ declare_rule! {
     ///
     /// ## Confidence
     /// Safe: on builds with the GIL the macros read and write the same fields. Review for an
-    /// assignment to the count: `Py_SET_REFCNT` reads the old count first.
+    /// assignment to the count, as `Py_SET_REFCNT` reads the old count first, and for the size of what
+    /// may be an int, as `Py_SIZE` is not for ints.
     ///
     /// ## When it declines
     /// - The array of a list: use `PyList_GetItemRef`, a critical section, or a tuple instead.
@@ -224,11 +225,17 @@ impl Look<'_> {
         object: ExprId,
         (get, set): (&'static str, &'static str),
     ) -> Outcome {
-        let fix = if self.written.contains(&expr) {
+        let mut fix = if self.written.contains(&expr) {
             self.set(expr, object, set)
         } else {
             self.get(expr, object, get)
         };
+        if let Some(fix) = &mut fix
+            && get == "Py_SIZE"
+            && self.may_be_int(object)
+        {
+            fix.assume("the object is not an int, which has no size since Python 3.12");
+        }
         fix.map_or_else(
             || Outcome::Manual(format!("use `{get}`, or `{set}` to change it")),
             Outcome::Fix,
@@ -341,6 +348,13 @@ impl Look<'_> {
         };
         let is_long = |expr| self.points_to(expr, "PyLongObject");
         is_long(object) || is_long(inner) || tree.calls().any(|(call, _)| is_asked(call))
+    }
+
+    /// Whether a pointer may be one to any object, casts or not: `((PyVarObject *)o)->ob_size`.
+    fn may_be_int(&self, object: ExprId) -> bool {
+        let inner = self.function.tree.without_casts(object);
+        let is_any = |name| self.points_to(inner, name);
+        is_any("PyVarObject") || is_any("PyObject")
     }
 
     fn points_to(&self, object: ExprId, name: &str) -> bool {

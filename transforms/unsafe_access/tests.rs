@@ -63,7 +63,7 @@ static int f(Thing *self, PyObject *arg, Mine *mine, PyObject **all)
     ((PyVarObject *)arg)->ob_size = self->n + 1;
     return use(name, mine->ob_item);
 }
-"#), @r"
+"#), @"
     6: `ob_type` is used directly
       by hand: use `Py_TYPE`, or `Py_SET_TYPE` to change it
     13: `ob_type` is used directly
@@ -78,7 +78,8 @@ static int f(Thing *self, PyObject *arg, Mine *mine, PyObject **all)
     17: `ob_refcnt` is used directly
       by hand: use `Py_REFCNT`, or `Py_SET_REFCNT` to change it
     20: `ob_size` is used directly
-      safe: set it with `Py_SET_SIZE`
+      review: set it with `Py_SET_SIZE`
+      assumes that the object is not an int, which has no size since Python 3.12
     @@
      static int f(Thing *self, PyObject *arg, Mine *mine, PyObject **all)
      {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Draft;
 use crate::ast::{ExprId, ExprKind, Name, StmtKind};
+use crate::capi::{Form, replacement};
 use crate::cfg::{Point, reaches};
 use crate::source::ByteSpan;
 use crate::strong::follow::web::{Given, definitions};
@@ -25,8 +26,15 @@ impl Draft<'_, '_> {
             }
         }
         removed.extend(planned.decisions.taken.keys());
-        self.remove(&removed, &planned.home.name)?;
-        for &call in &planned.decisions.unwrapped {
+        let (mut gone, mut unwrapped) = (BTreeSet::new(), planned.decisions.unwrapped.clone());
+        for call in removed {
+            match self.stays_without(call, &planned.home.name)? {
+                true => unwrapped.insert(call),
+                false => gone.insert(call),
+            };
+        }
+        self.remove(&gone, &planned.home.name)?;
+        for call in unwrapped {
             self.unwrap(call, &planned.home.name)?;
         }
         for value in owned {
@@ -41,6 +49,34 @@ impl Draft<'_, '_> {
             self.compat(function);
         }
         Ok(())
+    }
+
+    /// Whether the argument of a call that goes stays as a statement, because it does something itself.
+    ///
+    /// ```c
+    /// Py_XINCREF(v = PyList_GetItem(list, 0));
+    /// ```
+    ///
+    /// # Errors
+    /// It does, and is no statement that one would write.
+    fn stays_without(&self, call: ExprId, name: &str) -> Result<bool, Reason> {
+        let tree = self.scene.tree;
+        let Some((_, [arg, ..])) = self.scene.call(call) else {
+            return Ok(false);
+        };
+        let inner = || tree.exprs_in(tree.expr(*arg).range);
+        let mut acts = inner().filter(|(id, expr)| {
+            matches!(expr.kind, ExprKind::Call { .. }) || tree.changed(*id).is_some()
+        });
+        // A lookup that gives its result through an argument is a statement in front of the call.
+        let mut lookups = inner().filter_map(|(id, _)| replacement(tree.called(id)?));
+        if acts.next().is_none() || lookups.any(|it| matches!(it.form, Form::Out { .. })) {
+            return Ok(false);
+        }
+        match tree.expr(tree.without_casts(*arg)).kind {
+            ExprKind::Assign { .. } => Ok(true),
+            _ => Err(Reason::NoPlace(name.to_owned())),
+        }
     }
 
     /// An error if a reference is taken to something that nobody holds, after the variable has released

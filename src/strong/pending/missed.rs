@@ -22,7 +22,8 @@ use super::{Flow, Pending};
 use crate::ast::{ExprId, ExprKind, Name, StmtId, StmtKind, Tree, TypeKind, UnaryOp};
 use crate::capi::{self, OnNull, Returns};
 use crate::cfg::{
-    Base, BlockId, Callee, Instr, InstrKind, Operand, Point, TempId, Terminator, reaches,
+    Base, BlockId, Callee, Instr, InstrKind, Operand, Place, Point, Projection, TempId, Terminator,
+    reaches,
 };
 use crate::dataflow::{self, Analysis, Direction, NodeId};
 use crate::rule::PackageCx;
@@ -40,7 +41,8 @@ pub(super) const NULL: i64 = 0;
 pub(in crate::strong) enum Left {
     /// It tests for that, or does no harm.
     Settled,
-    /// A function that is called by a pointer gets it, which may deal with it.
+    /// A function that is called by a pointer gets it, which may deal with it; or the code keeps it, or
+    /// gives it to a function that tests for it.
     Unknown,
     /// It reads through that or gives it to a function that may, or comes back without its error
     /// while the exception is pending.
@@ -53,8 +55,9 @@ pub(in crate::strong) fn left_open(scene: &Scene<'_>, call: ExprId) -> Left {
         return Left::Open;
     };
     let error = ErrorValue::of(scene, &branches(scene));
-    let mut left = Left::Settled;
+    let (mut left, mut is_handled) = (Left::Settled, false);
     let solved = missed.visit(|step, state| {
+        is_handled |= matches!(step, Step::Instr(instr) if missed.handles(instr, state));
         left = left.max(match step {
             Step::Instr(instr) if !missed.reads(instr, state) => Left::Settled,
             Step::Instr(instr) => match &instr.kind {
@@ -68,7 +71,11 @@ pub(in crate::strong) fn left_open(scene: &Scene<'_>, call: ExprId) -> Left {
             Step::End(_) => Left::Settled,
         });
     });
-    solved.map_or(Left::Open, |()| left)
+    match solved {
+        Some(()) if is_handled => left.min(Left::Unknown),
+        Some(()) => left,
+        None => Left::Open,
+    }
 }
 
 /// Whether the function, where `call` finds nothing, reads through its `NULL` or gives it to a function
@@ -414,6 +421,32 @@ impl<'p, 'a> Missed<'p, 'a> {
                 let mut args = args.iter().enumerate();
                 args.any(|(at, arg)| is_null(world, arg) && !takes(at) && !copes(at))
             }
+            _ => false,
+        })
+    }
+
+    /// Whether a step does something about the `NULL` that is there afterwards, or may.
+    ///
+    /// ```c
+    /// hook = Py_XNewRef(PyList_GetItem(list, 0));       /* no item: no hook any more */
+    /// if (is_text(PyList_GetItem(list, 1)))             /* which tests for it */
+    /// ```
+    fn handles(&self, instr: &Instr, state: &Worlds) -> bool {
+        let mut worlds = [&state.clean, &state.shown].into_iter().flatten();
+        let is_field = |place: &Place| match place.path.last() {
+            Some(Projection::Field(_)) => true,
+            last => last.is_none() && matches!(place.base, Base::Global(_)),
+        };
+        worlds.any(|world| match &instr.kind {
+            InstrKind::Store { place, value } => is_field(place) && self.is_null(world, value),
+            InstrKind::Call { callee, args, .. } => callee.name().is_some_and(|name| {
+                let sets = capi::writes(name).is_some_and(|row| row.place(0));
+                let mut args = args.iter().enumerate();
+                args.any(|(at, arg)| {
+                    let is_kept = sets && at > 0 || copes(self.cx, name, at).is_some();
+                    is_kept && self.is_null(world, arg)
+                })
+            }),
             _ => false,
         })
     }

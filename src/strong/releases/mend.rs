@@ -11,7 +11,7 @@
 //! to make up for it: that only a person can tell.
 
 use crate::ast::ExprId;
-use crate::capi::REPLACEMENTS;
+use crate::capi::{REPLACEMENTS, is_unknown, keeps_pointer};
 use crate::strong::emit::Draft;
 use crate::strong::exits::branch::is_same;
 use crate::strong::follow::hold::State;
@@ -72,14 +72,52 @@ impl Follower<'_, '_> {
 }
 
 impl Draft<'_, '_> {
-    /// Notes that a reference which the code gives away may be made up for elsewhere.
+    /// Notes that a reference which the code gives away may be made up for elsewhere, or one that it
+    /// loses released there.
     pub(in crate::strong) fn doubt_repairs(&mut self, planned: &Planned) {
-        if planned.decisions.repairs.contains(&Repair::Presumed) {
+        let (repairs, name) = (&planned.decisions.repairs, &planned.home.name);
+        let is_missing = repairs.contains(&Repair::Missing);
+        if repairs.contains(&Repair::Presumed) || is_missing && self.may_retain(&planned.home) {
             self.fix.assume(format!(
-                "no other code takes an extra reference for `{}`, which is given away here \
-                 without an owned reference",
-                planned.home.name
+                "no other code takes an extra reference for `{name}`, which is given away here \
+                 without an owned reference"
             ));
         }
+        if repairs.contains(&Repair::Lost)
+            && let Some(keeper) = self.keeper()
+        {
+            self.fix.assume(format!(
+                "what `{keeper}` keeps does not release `{name}`, which is released here as well"
+            ));
+        }
+    }
+
+    /// Whether what nobody here sees may take a reference to what the lookups give, or the reference of
+    /// their container moves to the code:
+    ///
+    /// ```c
+    /// void (*retain)(PyObject *) = Py_IncRef;
+    /// PyList_SET_ITEM(list, i, Py_NewRef(Py_None));       /* does not release the old item */
+    /// ```
+    fn may_retain(&self, home: &Home) -> bool {
+        let (scene, tree) = (self.scene, self.scene.tree);
+        let is_object = |arg: &ExprId| {
+            let ty = scene.cx.types().of(tree, *arg);
+            ty.is_none_or(|ty| scene.cx.types().is_object_pointer(ty))
+        };
+        let is_seen = |call: ExprId| tree.called(call).is_some_and(|it| !is_unknown(it));
+        let mut calls = tree.expr_ids().filter(|&id| tree.callee(id).is_some());
+        let gets_object = |call: &ExprId| tree.arguments(*call).iter().any(is_object);
+        calls.any(|call| !is_seen(call) && gets_object(&call)) || !may_mend(scene, home)
+    }
+
+    /// A function that the code hands a pointer to keep.
+    fn keeper(&self) -> Option<&str> {
+        let tree = self.scene.tree;
+        let mut calls = tree.calls();
+        calls.find_map(|(call, name)| {
+            let mut args = 0..tree.arguments(call).len();
+            args.any(|at| keeps_pointer(name, at)).then_some(name)
+        })
     }
 }

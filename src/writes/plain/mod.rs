@@ -16,6 +16,7 @@
 
 mod code;
 mod escape;
+mod makers;
 mod origin;
 mod steps;
 mod touches;
@@ -31,6 +32,7 @@ use crate::roles::is_table;
 use crate::rule::ItemId;
 use code::{Code, Frame};
 use escape::Escapes;
+pub use makers::Makers;
 pub(super) use origin::Foreign;
 use origin::{Origin, Origins, Result, Root};
 use touches::Touch;

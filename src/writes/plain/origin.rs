@@ -59,6 +59,12 @@ impl Foreign {
         is_self: false,
         kept: true,
     };
+    /// It may be anything.
+    pub(in crate::writes) const ANY: Self = Self {
+        given: true,
+        is_self: true,
+        kept: true,
+    };
     pub(super) const SELF: Self = Self {
         given: true,
         is_self: true,
@@ -317,6 +323,7 @@ impl Frame<'_, '_, '_, '_> {
                 _ => Foreign::GIVEN.into(),
             };
         };
+        let is_own = !self.code.own(name).is_empty();
         let is_it = |arg: &Operand| addressed_local(arg) == Some(local);
         let kinds = args.iter().enumerate().filter(|(_, arg)| is_it(arg));
         let mut all = Origin::default();
@@ -334,10 +341,21 @@ impl Frame<'_, '_, '_, '_> {
                 Some(OutKind::Inout | OutKind::Memory) => Origin::of(Root::Made(*dst)),
                 // `memcpy(buffer, text, n)`: no pointers are stored in an array of numbers.
                 _ if self.holds_numbers(local) => Origin::default(),
-                _ => Foreign::GIVEN.into(),
+                // `pool_of(self, &pool)`
+                _ if is_own => Foreign::KEPT.into(),
+                // `PyDict_GetItemRef(self->all, key, &item)`
+                _ => self.like_arguments(found, args),
             });
         }
         all
+    }
+
+    /// Whether others may have what a variable on the stack holds: `stream.next_out = shared;`.
+    pub(super) fn holds_given(&self, found: &Origins, root: Root) -> bool {
+        match root {
+            Root::Stack(local) => found.locals[local.0 as usize].foreign.given,
+            _ => true,
+        }
     }
 
     /// Whether the package keeps something that a variable on the stack holds: `args[0] = self->pool;`.

@@ -6,7 +6,7 @@ use super::origin::{Foreign, Origins, Root};
 use super::touches;
 use crate::ast::{ExprId, ExprKind, Type};
 use crate::capi::{self, Acts, Effects, acts, counts, effects, writes};
-use crate::cfg::{Base, Callee, InstrKind, Operand, Place, Point, Source};
+use crate::cfg::{Base, Callee, InstrKind, Operand, Place, Point, Source, addressed_local};
 use crate::rule::ItemId;
 use crate::writes::walk::Walk;
 use crate::writes::{Left, Why};
@@ -48,7 +48,10 @@ pub(super) fn unproven(
             continue;
         };
         match &instr.kind {
-            InstrKind::Store { place, .. } => steps.store(at, expr, place),
+            InstrKind::Store { place, value } => {
+                steps.store(at, expr, place);
+                steps.address(at, expr, value);
+            }
             InstrKind::Load { place, .. } => steps.load(at, expr, place),
             InstrKind::Call { callee, args, .. } => steps.call(at, expr, callee, args),
             _ => {}
@@ -104,13 +107,26 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
         }
     }
 
-    /// A copy of a struct has what Python may replace meanwhile: `Item copy = *self;`.
+    /// What is read may be what Python replaces meanwhile, by whatever way: `(*(Item *)self).name`, and
+    /// `Item copy = *self;` has all of it.
     fn load(&mut self, at: Point, expr: ExprId, place: &Place) {
         let (types, ty) = (self.frame.types(), self.frame.type_of(expr));
+        let members = &self.walk().members;
         let is_struct = ty.is_some_and(|ty| types.key(ty).is_some_and(|key| types.is_struct(&key)));
+        let is_set = is_struct && members.has_objects() || members.sets_object(place);
         if let Base::Deref(pointer) = &place.base
-            && is_struct
-            && self.walk().members.has_objects()
+            && is_set
+            && self.foreign(pointer, at).given
+        {
+            self.leave(expr, self.walk().text(self.code().item, expr));
+        }
+    }
+
+    /// What keeps the address of a number that Python sets may look at it twice: `int *n = &self->n;`.
+    fn address(&mut self, at: Point, expr: ExprId, value: &Operand) {
+        if let Operand::AddressOf(place) = value
+            && let Base::Deref(pointer) = &place.base
+            && self.walk().members.sets_number(place)
             && self.foreign(pointer, at).given
         {
             self.leave(expr, self.walk().text(self.code().item, expr));
@@ -166,9 +182,15 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
 
     /// Whether a slot gets the address of what others may have: `bf_getbuffer(o, &self->view, 0)`.
     fn fills(&self, at: Point, args: &[Operand]) -> bool {
-        let mut places = args
-            .iter()
-            .filter(|arg| matches!(arg, Operand::AddressOf(_)));
+        let is_type = |place: &Place| match &place.base {
+            Base::Global(name) => self.frame.plain.is_type(name),
+            _ => false,
+        };
+        let mut places = args.iter().filter(|arg| match arg {
+            // `ItemType.tp_new(&ItemType, args, NULL)`
+            Operand::AddressOf(place) => !is_type(place),
+            _ => false,
+        });
         places.any(|arg| self.foreign(arg, at).given)
     }
 
@@ -191,8 +213,9 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
             return self.foreign(arg, at).given;
         }
         let effects = effects(name);
-        if effects.is_some() && row.is_some_and(|row| row.deep == Some(number)) {
-            return true;
+        if row.is_some_and(|row| row.deep == Some(number)) {
+            // `deflate(&stream, …)` of a variable is asked for elsewhere.
+            return effects.is_some() || self.leads_to_others(arg);
         }
         // Of variables and fields with the number of a file the calls are compared elsewhere.
         let is_handle = effects.is_none()
@@ -200,7 +223,8 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
             && self.code().loaded(arg).is_some();
         if let Some(act) = acts(name).filter(|act| is_change(name, *act, number) && !is_handle) {
             let foreign = self.foreign(arg, at);
-            let is_one_step = effects.is_none_or(is_one_step);
+            // `PyBuffer_Release(view)`
+            let is_one_step = effects.is_none_or(|it| is_object && is_one_step(it));
             return foreign.is_known() || foreign.given && !is_one_step && !act.elsewhere;
         }
         // `snprintf(text, n, "%d%n", 1, &self->at)`: a format may say so.
@@ -209,6 +233,14 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
             None => matches!(arg, Operand::AddressOf(_)),
         };
         may_store && self.is_for_result(call, number) && self.foreign(arg, at).given
+    }
+
+    /// Whether a pointer leads to a struct, other than one that is named there, in which there is what
+    /// others have.
+    fn leads_to_others(&self, arg: &Operand) -> bool {
+        let mut roots = self.frame.of(self.origins, arg).roots.into_iter();
+        addressed_local(arg).is_none()
+            && roots.any(|root| self.frame.holds_given(self.origins, root))
     }
 
     fn is_object(&self, call: ExprId, number: usize) -> bool {

@@ -12,22 +12,43 @@ use super::code::Frame;
 use super::escape::Escapes;
 use super::origin::Origins;
 use crate::ast::ExprId;
-use crate::capi::{asks_size, counts, effects, raises_exception};
+use crate::capi::{
+    Calls, FINDERS, Returns, counts, effects, finds_attributes, replacement, tells_of_items,
+};
 use crate::cfg::{InstrKind, Operand, Point, Source, reaches};
 
 /// What a function does with objects that the package keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Touch {
-    /// It looks at what is in one.
+    /// It looks at what is in one, be it to give it.
     looks: bool,
-    /// It runs code of one, which may do anything.
+    /// It tells how much is in one, or whether something is.
+    tells: bool,
+    /// It looks at one by its code, which may do anything.
     runs: bool,
+    /// It calls one.
+    calls: bool,
+}
+
+impl Touch {
+    /// Whether another thread may run between this and another one, which belong together. Functions that
+    /// are called one after the other do not: `state->loads`, `state->dumps`; what is called may be what was
+    /// found.
+    const fn parts(self, other: Self) -> bool {
+        self.runs && other.looks || self.calls && other.tells
+    }
+
+    const fn is_any(self) -> bool {
+        self.looks || self.calls
+    }
 }
 
 impl BitOrAssign for Touch {
     fn bitor_assign(&mut self, other: Self) {
         self.looks |= other.looks;
+        self.tells |= other.tells;
         self.runs |= other.runs;
+        self.calls |= other.calls;
     }
 }
 
@@ -40,19 +61,18 @@ pub(super) fn of(frame: Frame<'_, '_, '_, '_>, found: (&Origins, &Escapes)) -> T
     all
 }
 
-/// The calls that run code of such an object before or after another call with one.
+/// The calls that run code of such an object before or after another call looks at one.
 pub(super) fn apart(frame: Frame<'_, '_, '_, '_>, found: (&Origins, &Escapes)) -> Vec<ExprId> {
     let all = touches(frame, found);
     let cfg = &frame.code.cfg;
-    let is_apart = |at: Point| {
-        let others = all.iter().filter(|(other, _, _)| *other != at);
+    let is_apart = |at: Point, touch: Touch| {
+        let others = all.iter();
+        let others = others.filter(|(other, _, it)| *other != at && touch.parts(*it));
         let mut ends = others.flat_map(|(other, _, _)| [(*other, at), (at, *other)]);
         ends.any(|(from, to)| reaches(cfg, from.next(), to, &[]))
     };
-    let runs = all
-        .iter()
-        .filter(|(at, _, touch)| touch.runs && is_apart(*at));
-    runs.map(|(_, call, _)| *call).collect()
+    let apart = all.iter().filter(|(at, _, touch)| is_apart(*at, *touch));
+    apart.map(|(_, call, _)| *call).collect()
 }
 
 fn touches(
@@ -71,33 +91,50 @@ fn touches(
         for &item in own {
             touch |= frame.plain.touch(item);
         }
-        if own.is_empty() && args.iter().any(|arg| is_kept(frame, found, (arg, at))) {
+        if own.is_empty() && is_kept(frame, found, (name, args, at)) {
             touch = by(name);
         }
-        if touch.looks || touch.runs {
+        if touch.is_any() {
             all.push((at, call, touch));
         }
     }
     all
 }
 
-/// What a function of Python does with an object among its arguments.
+/// What a function of Python does with its first argument.
 fn by(name: &str) -> Touch {
-    let effects = effects(name).filter(|_| counts(name).is_none() && !raises_exception(name));
+    let Some(effects) = effects(name).filter(|_| counts(name).is_none()) else {
+        return Touch::default();
+    };
+    let gives = effects.returns != Returns::Plain || !effects.outs.is_empty();
+    let tells = tells_of_items(name)
+        || effects.settles_key && !gives
+        || matches!(effects.calls, Some(Calls::Method | Calls::MethodIn(_)));
+    let finds = FINDERS.contains(&name) && !finds_attributes(name);
+    let finds = finds || effects.settles_key || replacement(name).is_some();
+    let looks = tells || finds || effects.locks.is_some();
     Touch {
-        looks: asks_size(name) || effects.is_some_and(|it| it.locks.is_some()),
-        runs: effects.is_some_and(|it| it.runs_python),
+        looks,
+        tells,
+        runs: looks && effects.runs_python,
+        calls: effects.calls == Some(Calls::Itself),
     }
 }
 
-/// Whether the package keeps the object that an argument is, or that a variable holds whose address
-/// it is: `PyObject *args[] = {self->pool};`.
+/// Whether the package keeps the object of which a function calls a method, or which it looks at.
 fn is_kept(
     frame: Frame<'_, '_, '_, '_>,
     (origins, escapes): (&Origins, &Escapes),
-    (arg, at): (&Operand, Point),
+    (name, args, at): (&str, &[Operand], Point),
 ) -> bool {
-    let held = || frame.of(origins, arg).roots.into_iter();
-    escapes.foreign(frame, origins, (arg, at)).kept
-        || held().any(|root| frame.holds_kept(origins, root))
+    // `PyObject *args[] = {self->pool}; PyObject_VectorcallMethod(name, args, 1, NULL);`
+    if let Some(Calls::MethodIn(number)) = effects(name).and_then(|it| it.calls) {
+        let array = args.get(usize::from(number));
+        let mut held = array
+            .into_iter()
+            .flat_map(|array| frame.of(origins, array).roots);
+        return held.any(|root| frame.holds_kept(origins, root));
+    }
+    let first = args.first();
+    first.is_some_and(|arg| escapes.foreign(frame, origins, (arg, at)).is_known())
 }
