@@ -41,7 +41,7 @@ pub(super) enum Command {
     Verify(VerifyArgs),
     /// Undo the last write of `migrate` or `review`
     Undo,
-    /// Show the page of a rule, or say why a line has a finding or has none
+    /// Show the page of a rule or topic, or say why a line has a finding or has none
     Explain(ExplainArgs),
     /// Show the current settings and where each of them comes from
     Config(AnalysisArgs),
@@ -379,8 +379,8 @@ pub(super) enum AnswerFormat {
 
 #[derive(Debug, Args)]
 pub(super) struct ExplainArgs {
-    /// Code or name of a rule, or a line of a file
-    #[arg(value_name = "RULE|FILE:LINE")]
+    /// Code or name of a rule, a topic that its page names, `limits`, or a line of a file
+    #[arg(value_name = "RULE|TOPIC|FILE:LINE")]
     pub(super) subject: String,
     #[command(flatten)]
     pub(super) options: OptionArgs,

@@ -14,6 +14,7 @@ mod interrupt;
 mod migrate;
 mod output;
 mod pager;
+mod pages;
 mod paint;
 mod plan;
 mod rest;

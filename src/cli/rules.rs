@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::Status;
+use super::pages;
 use super::talk::{Talk, write_results};
 use crate::edit::Confidence;
 use crate::rule::{Rule, Selector};
@@ -14,7 +15,12 @@ pub(super) fn list(talk: &Talk) -> anyhow::Result<Status> {
     Ok(Status::Clean)
 }
 
+/// Prints the page of a rule, a topic, or the limits.
 pub(super) fn explain(rule: &str, talk: &Talk) -> anyhow::Result<Status> {
+    if let Some(page) = pages::page(rule) {
+        write_results(page.as_bytes())?;
+        return Ok(Status::Clean);
+    }
     // Gives the error with the nearest name.
     let selector = Selector::new(rule, transforms::ALL)?;
     let mut found = transforms::ALL.iter().filter(|rule| selector.matches(rule));
@@ -25,6 +31,11 @@ pub(super) fn explain(rule: &str, talk: &Talk) -> anyhow::Result<Status> {
         return Ok(Status::Refused);
     };
     write_results(page(found).as_bytes())?;
+    let topics = pages::topics_of(found).map(|topic| format!("`ungil explain {}`", topic.name));
+    let topics: Vec<String> = topics
+        .chain(["`ungil explain limits`".to_owned()])
+        .collect();
+    talk.info(&format!("more pages: {}", topics.join(", ")));
     Ok(Status::Clean)
 }
 

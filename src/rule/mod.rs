@@ -10,6 +10,7 @@ mod fold;
 mod head;
 mod lifetimes;
 mod outside;
+mod page;
 mod selection;
 mod severity;
 mod suppression;
@@ -25,6 +26,7 @@ pub use fold::fold;
 pub use head::{Head, Refusal};
 pub use lifetimes::{Asks, Lifetimes};
 pub use outside::Outside;
+pub use page::{Limit, wrapped};
 pub use selection::{Selection, Selector, UnknownRule};
 pub use severity::{Level, Severity};
 pub use suppression::{Suppression, build_suppressions, suppressions};
@@ -57,26 +59,4 @@ pub struct Rule {
     pub triggers: &'static [&'static str],
     /// What it does.
     pub check: Check,
-}
-
-impl Rule {
-    /// The rule's page without the blank that each line of a doc comment begins with.
-    #[must_use]
-    pub fn page(&self) -> String {
-        self.docs
-            .lines()
-            .flat_map(|line| [line.strip_prefix(' ').unwrap_or(line), "\n"])
-            .collect()
-    }
-
-    /// The text under the heading `## title` of the page; `None` if there is no such heading.
-    #[must_use]
-    pub fn section(&self, title: &str) -> Option<String> {
-        let page = self.page();
-        let head = format!("## {title}");
-        let mut lines = page.lines().skip_while(|line| *line != head);
-        lines.next()?;
-        let text: Vec<&str> = lines.take_while(|line| !line.starts_with("## ")).collect();
-        Some(text.join("\n").trim().to_owned())
-    }
 }

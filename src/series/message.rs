@@ -7,7 +7,7 @@ use crate::diff::{patch, stat};
 use crate::edit::Confidence;
 use crate::package::Package;
 use crate::review::slashed;
-use crate::rule::Rule;
+use crate::rule::{Rule, wrapped};
 
 /// Columns of the text.
 const WIDTH: usize = 72;
@@ -97,7 +97,7 @@ fn text(package: &Package, change: &Patch<'_>) -> String {
         .collect();
     for rule in &rules {
         let why = rule.section("Why").unwrap_or(rule.summary.to_owned());
-        out += &format!("{}\n\n", wrapped(&why, "", ""));
+        out += &format!("{}\n\n", wrapped(&why, WIDTH, "", ""));
     }
     for part in &change.parts {
         out += &place(package, part);
@@ -111,7 +111,7 @@ fn text(package: &Package, change: &Patch<'_>) -> String {
         "As the project has confirmed:",
         confirmed.map(ToString::to_string),
     );
-    out += &format!("{}\n\n", wrapped(proof(change), "", ""));
+    out += &format!("{}\n\n", wrapped(proof(change), WIDTH, "", ""));
     for rule in rules {
         out += &format!("Ungil-Rule: {} {}\n", rule.code, rule.name);
     }
@@ -130,7 +130,7 @@ fn place(package: &Package, part: &Part<'_>) -> String {
         slashed(file.path()),
         part.finding.message
     );
-    format!("{}\n", wrapped(&text, "* ", "  "))
+    format!("{}\n", wrapped(&text, WIDTH, "* ", "  "))
 }
 
 /// A title and each text once; empty without texts.
@@ -138,7 +138,7 @@ fn listed(title: &str, texts: impl Iterator<Item = String>) -> String {
     let mut seen = BTreeSet::new();
     let lines = texts.filter(|text| seen.insert(text.clone()));
     let lines: String = lines
-        .map(|text| format!("{}\n", wrapped(&text, "- ", "  ")))
+        .map(|text| format!("{}\n", wrapped(&text, WIDTH, "- ", "  ")))
         .collect();
     match lines.is_empty() {
         true => lines,
@@ -154,27 +154,6 @@ fn proof(change: &Patch<'_>) -> &'static str {
     } else {
         "The result was parsed again. It is correct if the statements to confirm above are true."
     }
-}
-
-/// `text` in lines of at most [`WIDTH`] columns, where words allow.
-fn wrapped(text: &str, first: &str, rest: &str) -> String {
-    let mut out = String::new();
-    let mut line = first.to_owned();
-    let mut is_empty = true;
-    for word in text.split_whitespace() {
-        if !is_empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            out += &line;
-            out.push('\n');
-            line = rest.to_owned();
-            is_empty = true;
-        }
-        if !is_empty {
-            line.push(' ');
-        }
-        line += word;
-        is_empty = false;
-    }
-    out + &line
 }
 
 /// RFC 2045: what mail could change is written as `=XX`, and lines are cut by `=` at their end.
@@ -207,23 +186,7 @@ fn quoted_printable(bytes: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{header, quoted_printable, wrapped};
-
-    #[test]
-    fn lines_are_cut_between_words() {
-        let text = "word ".repeat(20);
-        let lines = wrapped(&text, "* ", "  ");
-        assert!(lines.lines().all(|line| line.len() <= 72), "{lines}");
-        assert_eq!(
-            lines
-                .split_whitespace()
-                .filter(|word| *word == "word")
-                .count(),
-            20
-        );
-        let long = "x".repeat(100);
-        assert_eq!(wrapped(&long, "", ""), long);
-    }
+    use super::{header, quoted_printable};
 
     #[test]
     fn what_mail_could_change_is_quoted() {

@@ -86,6 +86,50 @@ fn every_rule_has_its_page() {
     assert_eq!(found, wanted);
 }
 
+#[test]
+fn the_program_has_the_topics_and_the_limits() {
+    let docs = root().join("docs");
+    hold(&docs.join("limits.md"), &ungil(&["explain", "limits"]));
+    let limits = fs::read_to_string(docs.join("limits.md")).unwrap();
+    for entry in fs::read_dir(docs.join("topics")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(ungil(&["explain", name]), text, "{name}");
+
+        // Each rule that the page is about leads to it.
+        let rules = text.lines().find_map(|line| line.strip_prefix("Rules: "));
+        for code in rules.unwrap().trim_end_matches('.').split(", ") {
+            let mut sections = limits.split("\n## ");
+            let section = sections.find(|section| section.starts_with(code));
+            let link = format!("(topics/{name}.md)");
+            assert!(
+                section.is_some_and(|it| it.contains(&link)),
+                "{code}: {name}"
+            );
+        }
+    }
+}
+
+/// Each row of a table of limits has as many cells as its head, and a sample.
+#[test]
+fn limits_have_samples() {
+    let topics = fs::read_dir(root().join("docs/topics")).unwrap();
+    let topics = topics.map(|entry| entry.unwrap().path());
+    for path in topics.chain([root().join("docs/limits.md")]) {
+        let text = fs::read_to_string(&path).unwrap().replace("\\|", "");
+        let lines = text
+            .lines()
+            .skip_while(|line| !line.starts_with("| limit |"));
+        let rows = lines.filter(|line| line.starts_with("| ") && !line.starts_with("| limit |"));
+        for row in rows {
+            let cells: Vec<&str> = row.split(" | ").collect();
+            assert_eq!(cells.len(), 4, "{}: {row}", path.display());
+            assert!(cells[2].contains('`'), "{}: {row}", path.display());
+        }
+    }
+}
+
 /// A page of a rule has at most so many words; what is more stands in `docs/topics`.
 const WORDS: usize = 300;
 

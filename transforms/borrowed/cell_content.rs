@@ -30,10 +30,12 @@ declare_rule! {
     /// Safe.
     ///
     /// ## When it declines
-    /// - The object is returned or stored without a strong reference: the callers must change.
-    /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
-    /// - Only some paths own the reference, or there is no statement after which to release it.
-    /// - The call is in the body of a macro.
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | The object is returned or stored without a strong reference: the callers must change | manual | `return PyCell_GET(cell);` | Return a new reference, and release it in each caller. |
+    /// | A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function | manual | `self->text = PyUnicode_AsUTF8(item);` | Store a reference to the object beside the pointer. |
+    /// | Only some paths own the reference, or there is no statement after which to release it | manual | `if (keep) Py_INCREF(item);` | Take the reference on every path. |
+    /// | The call is in the body of a macro | manual | `#define CONTENT(c) PyCell_GET(c)` | Write the call out where the macro is used. |
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/cell.html#c.PyCell_Get>

@@ -56,10 +56,12 @@ declare_rule! {
     /// does not test the result of this lookup.
     ///
     /// ## When it declines
-    /// - The object is returned or stored without a strong reference: the callers must change.
-    /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
-    /// - Only some paths own the reference, or there is no statement after which to release it.
-    /// - The call is in the body of a macro.
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | The object is returned or stored without a strong reference: the callers must change | manual | `return PyDict_GetItem(d, key);` | Return a new reference, and release it in each caller. |
+    /// | A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function | manual | `self->text = PyUnicode_AsUTF8(item);` | Store a reference to the object beside the pointer. |
+    /// | Only some paths own the reference, or there is no statement after which to release it | manual | `if (keep) Py_INCREF(item);` | Take the reference on every path. |
+    /// | The call is in the body of a macro | manual | `#define GET(d, k) PyDict_GetItem(d, k)` | Write the call out where the macro is used. |
     ///
     /// ## References
     /// - [Strong references](../topics/strong-references.md): values that stay borrowed, pending exceptions

@@ -42,12 +42,14 @@ declare_rule! {
     /// Safe. If another thread shortened the list, the new code raises `IndexError` or ends the loop.
     ///
     /// ## When it declines
-    /// - No exit and no section fits.
-    /// - The object is returned or stored without a strong reference: the callers must change.
-    /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
-    /// - The slot may be empty: the new call must not read it.
-    /// - The call is in the body of a macro, or in the middle of a condition.
-    /// - In a C89 file, the test would stand between declarations.
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | No exit and no section fits | manual | `void show(PyObject *l) { lock(); use(PyList_GET_ITEM(l, 0)); unlock(); }` | Let the function return an error. |
+    /// | The object is returned or stored without a strong reference: the callers must change | manual | `return PyList_GET_ITEM(list, 0);` | Return a new reference, and release it in each caller. |
+    /// | A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function | manual | `self->text = PyUnicode_AsUTF8(PyList_GET_ITEM(list, 0));` | Store a reference to the object beside the pointer. |
+    /// | The slot may be empty: the new call must not read it | manual | `list = PyList_New(4); if (PyList_GET_ITEM(list, 0) == NULL)` | Fill the list first, or use an array of C. |
+    /// | The call is in the body of a macro, or in the middle of a condition | manual | `#define FIRST(l) PyList_GET_ITEM(l, 0)` | Call it in a statement of its own. |
+    /// | In a C89 file, the test would stand between declarations | manual | `PyObject *a = PyList_GET_ITEM(l, 0); int n;` | Move the lookup below the declarations. |
     ///
     /// ## References
     /// - [Strong references](../topics/strong-references.md): how exits and sections are chosen

@@ -50,13 +50,13 @@ declare_rule! {
     /// may change the list while the copy is in use.
     ///
     /// ## When it declines
-    /// - No exit fits, and no copy is possible: the function gets the sequence from its caller, changes it, or
-    ///   keeps it.
-    /// - The object is returned or stored without a strong reference, and outlives the sequence.
-    /// - The call is in the body of a macro, or in the middle of a condition.
-    /// - The pointer of `PySequence_Fast_ITEMS`, or an item read through it, leaves the function or is used
-    ///   after the sequence is released.
-    /// - The function uses an earlier size of the list: a copy may have fewer items.
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | No exit fits, and no copy is possible: the function gets the sequence from its caller, changes it, or keeps it | manual | `void show(PyObject *fast) { use(PySequence_Fast_GET_ITEM(fast, 0)); }` | Let the function return an error, or copy the list to a tuple in the caller. |
+    /// | The object is returned or stored without a strong reference, and outlives the sequence | manual | `self->first = PySequence_Fast_GET_ITEM(fast, 0); Py_DECREF(fast);` | Store a new reference: `Py_NewRef(…)`. |
+    /// | The call is in the body of a macro, or in the middle of a condition | manual | `if (ready && use(PySequence_Fast_GET_ITEM(fast, 0)))` | Call it in a statement of its own. |
+    /// | The pointer of `PySequence_Fast_ITEMS`, or an item read through it, leaves the function or is used after the sequence is released | manual | `items = PySequence_Fast_ITEMS(fast); Py_DECREF(fast); use(items[0]);` | Release the sequence after the last use. |
+    /// | The function uses an earlier size of the list: a copy may have fewer items | manual | `n = PyList_GET_SIZE(list); fast = PySequence_Fast(list, "");` | Ask `fast` for its size. |
     ///
     /// ## References
     /// - [Strong references](../topics/strong-references.md): copies of a sequence

@@ -48,8 +48,10 @@ declare_rule! {
     /// referent that is only compared with another pointer is left alone.
     ///
     /// ## When it declines
-    /// - A condition runs before the call in the same expression.
-    /// - A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function.
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | A condition runs before the call in the same expression | manual | `if (ready && PyWeakref_GetObject(ref) != Py_None)` | Use two `if`s. |
+    /// | A pointer into the object (`PyUnicode_AsUTF8`, a struct field) outlives the function | manual | `self->text = PyUnicode_AsUTF8(PyWeakref_GetObject(ref));` | Store a reference to the object beside the pointer. |
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/weakref.html#c.PyWeakref_GetRef>

@@ -34,6 +34,11 @@ declare_rule! {
     /// between threads. A Cython module may set the directive in its `.pyx`, which is not read. Suppress
     /// the finding with a comment in that case.
     ///
+    /// ## When it declines
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | A Cython module sets the directive in its `.pyx`, which is not read | reported | `# cython: freethreading_compatible=True` | Suppress the finding with a comment. |
+    ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#building-extensions-for-the-free-threaded-build>
     /// - <https://pybind11.readthedocs.io/en/stable/advanced/misc.html>

@@ -105,10 +105,11 @@ declare_rule! {
     /// dict, or if the size was read before the section.
     ///
     /// ## When it declines
-    /// - The loop needs a copy, but changes other keys than the current one, or the function cannot return an
-    ///   error.
-    /// - The loop detaches the thread.
-    /// - The call is not the condition of a loop.
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | The loop needs a copy, but changes other keys than the current one, or the function cannot return an error | manual | `while (PyDict_Next(d, &i, &k, &v)) PyDict_SetItem(d, other, v);` | Collect the keys first, and change the dict after the loop. |
+    /// | The loop detaches the thread | manual | `while (PyDict_Next(d, &i, &k, &v)) { Py_BEGIN_ALLOW_THREADS … }` | Iterate over a copy: `PyDict_Copy`. |
+    /// | The call is not the condition of a loop | manual | `more = PyDict_Next(d, &i, &k, &v);` | Write a `while` with the call as its condition. |
     ///
     /// ## Alternative
     /// If the dict is a parameter, `ungil review` may offer a helper function for the loop.

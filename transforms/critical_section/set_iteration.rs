@@ -25,7 +25,10 @@ declare_rule! {
     /// fails if the set changes. A critical section around the loop works with the private functions, but
     /// newer Pythons no longer have them.
     ///
-    /// A loop that already holds a critical section on the set is not reported.
+    /// ## When it declines
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | The loop already holds a critical section on the set | no finding | `Py_BEGIN_CRITICAL_SECTION(set);` | |
     pub static UNLOCKED_SET_ITERATION {
         code: "UG303",
         name: "unlocked-set-iteration",

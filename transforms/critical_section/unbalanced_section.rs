@@ -14,9 +14,7 @@ declare_rule! {
     /// ## What it does
     /// Finds paths through a function that begin a critical section, or a block of
     /// `Py_BEGIN_ALLOW_THREADS`, and do not end it, or that end one that they did not begin. The same
-    /// holds for a static `PyMutex` in functions that both lock and unlock it. A function that is
-    /// entered or left with the mutex held by design is not reported: it unlocks before it locks, or
-    /// its name says that it locks.
+    /// holds for a static `PyMutex` in functions that both lock and unlock it.
     ///
     /// ## Why
     /// On the free-threaded build, a section that is left open keeps its object locked for ever, and
@@ -46,6 +44,11 @@ declare_rule! {
     /// ## Confidence
     /// There is no fix: only the author knows what was meant. If you move the body into a function of
     /// its own (`count_lock_held`), every `return` in it is allowed.
+    ///
+    /// ## When it declines
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | The function is entered or left with the mutex held by design: it unlocks before it locks, or its name says that it locks | no finding | `static void state_lock(void) { PyMutex_Lock(&m); }` | |
     pub static UNBALANCED_CRITICAL_SECTION {
         code: "UG302",
         name: "unbalanced-critical-section",

@@ -37,9 +37,11 @@ declare_rule! {
     /// same allocator. Review if the pointer is passed to code outside the package.
     ///
     /// ## When it declines
-    /// - A pointer of the family may be a Python object, or memory of another allocator.
-    /// - A call is in the body of a macro.
-    /// - No call is found that releases it.
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | A pointer of the family may be a Python object, or memory of another allocator | manual | `p = is_big ? malloc(n) : PyObject_Malloc(n);` | Use one allocator for each pointer. |
+    /// | A call is in the body of a macro | manual | `#define NEW(n) PyObject_Malloc(n)` | Change the macro and the calls that release its memory together. |
+    /// | No call is found that releases it | manual | `return PyObject_Malloc(n);` | Find the code that releases it, and change both. |
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#memory-allocation-apis>

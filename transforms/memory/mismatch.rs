@@ -26,8 +26,12 @@ declare_rule! {
     ///
     /// ## Confidence
     /// There is no fix: only the author knows which of the two functions was meant. A finding names
-    /// both. There is no finding if the same release may also get memory of the right kind, or a
-    /// pointer from code that is not analysed.
+    /// both.
+    ///
+    /// ## When it declines
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | The same release may also get memory of the right kind, or a pointer from code that is not analysed | no finding | `free(p);  /* p is from malloc, or from PyMem_Malloc */` | Use one allocator for each pointer. |
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/memory.html#allocator-domains>

@@ -49,10 +49,12 @@ declare_rule! {
     /// this function again, which then waits for itself.
     ///
     /// ## When it declines
-    /// - The branch can be left after the value is made, or while other statics are half made.
-    /// - The branch can be left in the middle, and stores a borrowed reference.
-    /// - The function returns early if the variable is filled, or one branch fills it in several ways.
-    /// - The variable is declared in another file, or a macro makes the code.
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | The branch can be left after the value is made, or while other statics are half made | manual | `if (cache == NULL) { cache = make(); if (fill(cache) < 0) return NULL; }` | Fill a local variable, and store it last. |
+    /// | The branch can be left in the middle, and stores a borrowed reference | manual | `if (type == NULL) { if (load() < 0) return NULL; type = PyDict_GetItem(d, k); }` | Store a new reference. |
+    /// | The function returns early if the variable is filled, or one branch fills it in several ways | manual | `if (cache != NULL) return cache;` | Put what fills it into `if (cache == NULL) { … }`. |
+    /// | The variable is declared in another file, or a macro makes the code | manual | `extern PyObject *cache;` | Fill it when the module is initialised. |
     ///
     /// ## References
     /// - [Shared state](../topics/shared-state.md): where the mutex is released

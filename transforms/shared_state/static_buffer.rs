@@ -35,9 +35,11 @@ declare_rule! {
     /// the better repair.
     ///
     /// ## When it declines
-    /// - The array does not hold characters: all threads may be meant to see its values.
-    /// - It is filled under a test of another static variable: `if (!ready) { fill(table); ready = 1; }`.
-    /// - It is written while the module is made, or other functions use it.
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | The array does not hold characters: all threads may be meant to see its values | manual | `static int table[256];` | Make it local, if the values serve one call only. |
+    /// | It is filled under a test of another static variable | manual | `if (!ready) { fill(table); ready = 1; }` | Fill it when the module is initialised. |
+    /// | It is written while the module is made, or other functions use it | manual | `static char name[64];` used by two functions | Pass a buffer of the caller. |
     pub static STATIC_BUFFER {
         code: "UG502",
         name: "static-buffer",

@@ -44,13 +44,14 @@ declare_rule! {
     /// what else to confirm.
     ///
     /// ## When it declines
-    /// - The variable is not a static integer in a `.c` file with `Python.h`, or is wider than a pointer.
-    /// - It is `volatile`, or some of its writes hold a lock.
-    /// - One call tests it and then changes it, sets it to a value computed from it, or counts it and reads it.
-    ///   These need a lock.
-    /// - It is set together with two others, or with something else.
-    /// - Its address is taken, `sizeof` is applied to it, it is an array index, or the value of `n++` is used.
-    /// - A macro declares or counts it, or code with its name could not be analysed.
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | The variable is not a static integer in a `.c` file with `Python.h`, or is wider than a pointer | manual | `static double total;` | Use a lock, or one of the repairs that the finding names. |
+    /// | It is `volatile`, or some of its writes hold a lock | manual | `static volatile int stop;` | Hold the lock at every use. |
+    /// | One call tests it and then changes it, sets it to a value computed from it, or counts it and reads it. These need a lock | manual | `if (depth < 10) depth++;` | Hold a lock around both. |
+    /// | It is set together with two others, or with something else | manual | `width = w; height = h; depth = d;` | Guard all of them with one lock. |
+    /// | Its address is taken, `sizeof` is applied to it, it is an array index, or the value of `n++` is used | manual | `return next_id++;` | Use a lock, or an atomic function of your own. |
+    /// | A macro declares or counts it, or code with its name could not be analysed | manual | `#define COUNT() calls++` | Write the macro out. |
     ///
     /// For pointers, tables, structs and flags the finding names the repairs that fit.
     ///

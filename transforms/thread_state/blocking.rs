@@ -36,8 +36,13 @@ declare_rule! {
     ///
     /// ## Confidence
     /// There is no fix: what the call uses must not change while the thread is detached, and only the
-    /// author knows whether that holds. A lock that is held only for a few lines of C is not reported.
-    /// Calls inside C libraries of the package are not reported either.
+    /// author knows whether that holds.
+    ///
+    /// ## When it declines
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | The call is inside a C library, in functions that use neither the C API nor objects | not seen | `void lib_wait(int fd) { poll(…); }` | Detach the thread around the call of the library. |
+    /// | The lock is held only for a few lines of C | no finding | `pthread_mutex_lock(&m); n++; pthread_mutex_unlock(&m);` | |
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html>

@@ -41,6 +41,11 @@ declare_rule! {
     /// There is no fix: the author must move the call after the block, or put it between
     /// `Py_BLOCK_THREADS` and `Py_UNBLOCK_THREADS`.
     ///
+    /// ## When it declines
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | A function is called through a pointer | assumed | `Py_BEGIN_ALLOW_THREADS self->run(self); Py_END_ALLOW_THREADS` | Read all functions that the pointer may lead to. |
+    ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/init.html#releasing-the-gil-from-extension-code>
     pub static DETACHED_API_CALL {

@@ -108,6 +108,11 @@ declare_rule! {
     /// There is no fix: the thread must be detached wherever it waits for other threads, and only the
     /// author knows where that is.
     ///
+    /// ## When it declines
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | A library that no table names starts the thread | not seen | `lib_start(run, self);` | Attach with `PyGILState_Ensure` at the beginning of `run`. |
+    ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/init.html#non-python-created-threads>
     pub static UNATTACHED_THREAD {

@@ -44,8 +44,10 @@ declare_rule! {
     /// `PyUnstable_Object_IsUniqueReferencedTemporary` instead: the caller may still use the object.
     ///
     /// ## When it declines
-    /// - The comparison is with 2: it is not known which of the two references other code may use.
-    /// - The comparison is in the body of a macro.
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | The comparison is with 2: it is not known which of the two references other code may use | manual | `if (Py_REFCNT(list) == 2)` | Decide without the count, or always make a copy. |
+    /// | The comparison is in the body of a macro | manual | `#define IS_ONLY(o) (Py_REFCNT(o) == 1)` | Call `PyUnstable_Object_IsUniquelyReferenced` in the macro. |
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/object.html#c.PyUnstable_Object_IsUniquelyReferenced>

@@ -36,11 +36,11 @@ declare_rule! {
     /// items within the list, must change. It fails with an exception if the index is out of range.
     ///
     /// ## When it declines
-    /// - The call is in the body of a macro, or its value is used.
-    /// - The item is `NULL`, or its index is past the last item: `PyList_SetItem` releases the old item,
-    ///   and rejects an index that is out of range.
-    /// - The function reads items of the list itself: it moves them, or releases the old one. The fix
-    ///   removes a release right before the store.
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | The call is in the body of a macro, or its value is used | manual | `#define PUT(l, v) PyList_SET_ITEM(l, 0, v)` | Use `PyList_SetItem` in the macro. |
+    /// | The item is `NULL`, or its index is past the last item: `PyList_SetItem` releases the old item, and rejects an index that is out of range | manual | `PyList_SET_ITEM(list, 0, NULL);` | Use `PyList_SetSlice`, or store `None`. |
+    /// | The function reads items of the list itself: it moves them, or releases the old one. The fix removes a release right before the store | manual | `PyList_SET_ITEM(l, 0, PyList_GET_ITEM(l, 1));` | Put the moves into a critical section on the list. |
     ///
     /// A list that a function gets from its caller is not reported: helpers fill new lists.
     ///

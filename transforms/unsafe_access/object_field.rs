@@ -43,10 +43,11 @@ declare_rule! {
     /// may be an int, as `Py_SIZE` is not for ints.
     ///
     /// ## When it declines
-    /// - The array of a list: use `PyList_GetItemRef`, a critical section, or a tuple instead.
-    /// - The size of an int: since Python 3.12 an int has no size, and `Py_SIZE` reads something else.
-    /// - The access is in the body of a macro, its address is taken, or the assignment is part of a
-    ///   larger expression.
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | The array of a list: use `PyList_GetItemRef`, a critical section, or a tuple instead | manual | `((PyListObject *)list)->ob_item[0]` | Use one of the three. |
+    /// | The size of an int: since Python 3.12 an int has no size, and `Py_SIZE` reads something else | manual | `((PyVarObject *)number)->ob_size < 0` | Use `_PyLong_Sign` or `PyLong_AsNativeBytes`. |
+    /// | The access is in the body of a macro, its address is taken, or the assignment is part of a larger expression | manual | `n = (object->ob_refcnt = 1);` | Call the function that the finding names in a statement of its own. |
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/structures.html#c.Py_SET_TYPE>

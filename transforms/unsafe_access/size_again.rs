@@ -62,7 +62,13 @@ declare_rule! {
     ///
     /// ## Confidence
     /// There is no fix: only the author knows what a shorter container means for the rest of the
-    /// function. A loop that also compares the index with the first size is not reported.
+    /// function.
+    ///
+    /// ## When it declines
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | Two passes over a list, one to count, one to fill; a number that a helper computes from a size | not seen | `n = count(list); out = malloc(n); fill(out, list);` | Compare with `n` in the second pass as well. |
+    /// | The loop also compares the index with the first size | no finding | `for (i = 0; i < n && i < PyList_GET_SIZE(list); i++)` | |
     ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#container-thread-safety>

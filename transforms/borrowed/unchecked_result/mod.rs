@@ -65,10 +65,11 @@ declare_rule! {
     /// There is no fix: only the author knows how the function should leave at that point.
     ///
     /// ## When it declines
-    /// - No other thread can reach the container.
-    /// - The code runs only while a module is initialised.
-    /// - For `PySequence_GetItem` and similar calls: the function never tested before whether the item
-    ///   exists. Such a lookup can fail with the GIL as well.
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | No other thread can reach the container | no finding | `PyObject *mine = PyList_New(0);` | |
+    /// | The code runs only while a module is initialised | no finding | `PyMODINIT_FUNC PyInit_m(void) { … }` | |
+    /// | For `PySequence_GetItem` and similar calls: the function never tested before whether the item exists. Such a lookup can fail with the GIL as well | no finding | `item = PySequence_GetItem(o, 0); use(item);` | Test the result for `NULL`. |
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/list.html#c.PyList_GetItemRef>

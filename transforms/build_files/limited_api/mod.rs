@@ -41,12 +41,11 @@ declare_rule! {
     /// places of a file change, or none. Written only with `--build-files`.
     ///
     /// ## When it declines
-    /// - The value comes from elsewhere: a parameter, a variable that is set more than once, a
-    ///   string of several options.
-    /// - `setup.cfg`, `pyproject.toml`, Meson and CMake cannot express this condition; the finding says
-    ///   what to do instead.
-    /// - `#define Py_LIMITED_API` in C. `Py_GIL_DISABLED` comes from `pyconfig.h`, which would have
-    ///   to be included before it; on Windows that decides what is linked.
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | The value comes from elsewhere: a parameter, a variable that is set more than once, a string of several options | manual | `Extension("m", ["m.c"], define_macros=macros)` | Put the condition where the value is set. |
+    /// | `setup.cfg`, `pyproject.toml`, Meson and CMake cannot express this condition; the finding says what to do instead | manual | `limited_api: '3.11'` | Do what the finding says. |
+    /// | `#define Py_LIMITED_API` in C. `Py_GIL_DISABLED` comes from `pyconfig.h`, which would have to be included before it; on Windows that decides what is linked | manual | `#define Py_LIMITED_API 0x030B0000` | Define it in the build. |
     ///
     /// ## Python 3.15
     /// There `Py_LIMITED_API` gives the stable ABI `abi3t` on the free-threaded build, which

@@ -57,10 +57,14 @@ declare_rule! {
     /// only after `tzset`.
     ///
     /// ## When it declines
-    /// - A sequence continues in another function, or a variable decides whether a call begins one.
-    /// - The result of `gmtime` or `localtime` is returned or stored.
-    /// - A macro makes the call, or another configuration has other calls.
-    /// - The call is in a `gmtime_r` of the package.
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | A sequence continues in another function, or a variable decides whether a call begins one | manual | `static char *next(void) { return strtok(NULL, " "); }` | Call `strtok_r`, and pass its pointer on. |
+    /// | The result of `gmtime` or `localtime` is returned or stored | manual | `return gmtime(&t);` | Let the caller pass a `struct tm`. |
+    /// | A macro makes the call, or another configuration has other calls | manual | `#define NEXT() strtok(NULL, ",")` | Write the call out where the macro is used. |
+    /// | The call is in a `gmtime_r` of the package | manual | `struct tm *gmtime_r(const time_t *t, struct tm *out) { *out = *gmtime(t); … }` | Use the function of the system where it exists. |
+    /// | The file may be compiled on Windows | review | `#include <stdlib.h>` and no header of POSIX | Confirm that no compiler for Windows builds the file. |
+    /// | Static state of other libraries; a stream of `readdir` that threads share; calls through pointers | not seen | `lib_last_error();` | Look at these calls by hand. |
     ///
     /// ## References
     /// - [Shared state](../topics/shared-state.md): all conditions

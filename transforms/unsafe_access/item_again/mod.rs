@@ -66,6 +66,12 @@ declare_rule! {
     /// There is no fix: only the author knows which lookups mean the same item, and what the function
     /// should do if the copy cannot be made.
     ///
+    /// ## When it declines
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | A helper uses the item | not seen | `if (PyLong_Check(PyList_GET_ITEM(l, 0))) use_first(l);` | Look the item up once, and pass it on. |
+    /// | The two lookups write the container or the key in different ways | not seen | `if (PyDict_GetItem(d, key)) use(PyDict_GetItem(self->d, key));` | Look the item up once. |
+    ///
     /// ## References
     /// - <https://docs.python.org/3/howto/free-threading-extensions.html#container-thread-safety>
     pub static ITEM_LOOKED_UP_AGAIN {

@@ -53,10 +53,13 @@ declare_rule! {
     /// A pending exception is kept.
     ///
     /// ## When it declines
-    /// - The condition tests more, the `if` has an `else` or follows one, or it guards more than the call.
-    /// - A macro makes the test or the call, a directive stands between them, or the condition has a comment.
-    /// - Python calls the function, or a caller of it, as a method or in another slot than `tp_dealloc`: the
-    ///   object may be alive, and its list must then not be cleared.
+    /// | limit | what happens then | sample | what to do |
+    /// |---|---|---|---|
+    /// | The condition tests more, the `if` has an `else` or follows one, or it guards more than the call | manual | `if (self->weakreflist != NULL && self->open)` | Test the list in an `if` of its own. |
+    /// | A macro makes the test or the call, a directive stands between them, or the condition has a comment | manual | `#define HAS_WEAK(o) ((o)->weakreflist != NULL)` | Remove the test by hand. |
+    /// | Python calls the function, or a caller of it, as a method or in another slot than `tp_dealloc`: the object may be alive, and its list must then not be cleared | manual | `{Py_tp_clear, thing_clear},` | Clear the list in `tp_dealloc` only. |
+    /// | A type inherits its list through `tp_base`, code sets `tp_weaklistoffset`, or a call before the test runs Python code or is not known | review | `type->tp_weaklistoffset = offset;` | Confirm that the list is the object's own. |
+    /// | A field without `weak` in its name that no table names | not seen | `if (self->refs != NULL)` | Remove the test by hand. |
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/weakref.html#c.PyObject_ClearWeakRefs>
