@@ -20,6 +20,8 @@ pub use difference::difference;
 pub use layout::{BraceStyle, Head, IndentStep, Layout, Style};
 pub use set::{Conflict, EditSet, FixId};
 
+use std::collections::BTreeSet;
+
 use crate::facts::{Confirmed, Fact};
 use crate::source::{ByteOffset, ByteSpan, FileId};
 
@@ -78,6 +80,14 @@ pub struct Fix {
     /// Other fixes of the same finding, of which a person may take one in place of this. They
     /// have none of their own.
     pub alternatives: Vec<Fix>,
+}
+
+/// The title of a fix that replaces functions: "take a strong reference: `A` → `B`, `C` → `D`".
+#[must_use]
+pub fn replacing<'a>(what: &str, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let pairs: BTreeSet<_> = pairs.into_iter().collect();
+    let pairs = pairs.iter().map(|(old, new)| format!("`{old}` → `{new}`"));
+    format!("{what}: {}", pairs.collect::<Vec<_>>().join(", "))
 }
 
 impl Fix {

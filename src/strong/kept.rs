@@ -19,6 +19,7 @@ use std::collections::BTreeSet;
 
 use super::emit::Draft;
 use super::emit::stored::{Setting, in_place, set_static};
+use super::emit::title::STRONG;
 use super::exits::branch::is_same;
 use super::exits::exit::Failure;
 use super::plan::Lookup;
@@ -28,7 +29,7 @@ use super::shape::Shape;
 use super::statics::{Static, kept_by};
 use crate::ast::{ExprId, ExprKind, Name, StmtId, StmtKind, UnaryOp};
 use crate::capi::{Absent, Form, OldErrors, Replacement};
-use crate::edit::Fix;
+use crate::edit::{Fix, replacing};
 use crate::state::alone;
 
 /// `place = lookup();` as a statement.
@@ -98,7 +99,7 @@ fn adopted(scene: &Scene<'_>, stored: Stored, replacement: &'static Replacement)
     }
     let taken = taken_behind(scene, stored)?;
     let is_read = matches!(scene.call(taken.call), Some(("Py_INCREF", _)));
-    let title = format!("take a strong reference: `{}`", replacement.strong);
+    let title = replacing(STRONG, [(replacement.borrowed, replacement.strong)]);
     let mut draft = Draft::new(scene, title);
     let place = scene.text(scene.span(stored.place)?);
     in_place(

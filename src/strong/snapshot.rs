@@ -20,7 +20,7 @@ use crate::ast::{
 use crate::calls::counts_asked;
 use crate::capi::Returns;
 use crate::cfg::{Cfg, Point, reaches};
-use crate::edit::{Assumption, Fix};
+use crate::edit::{Assumption, Fix, replacing};
 use crate::facts::{Claim, Fact};
 use crate::ownership::summary::Summaries;
 use size::Size;
@@ -50,7 +50,10 @@ pub(super) fn fix(scene: &Scene<'_>, read: ExprId) -> Option<Fix> {
     if size == Size::Earlier {
         return None;
     }
-    let mut fix = Fix::safe("copy the list to a tuple: `PyList_AsTuple`");
+    let mut fix = Fix::safe(replacing(
+        "copy the list to a tuple",
+        [("PySequence_Fast", "PyList_AsTuple")],
+    ));
     for &call in &made {
         copy_list(scene, call, &mut fix)?;
     }

@@ -1,7 +1,7 @@
 //! UG401: buffers on the heap of the objects.
 
 use crate::declare_rule;
-use crate::edit::{Confidence, Fix};
+use crate::edit::{Confidence, Fix, replacing};
 use crate::memory::{Act, Domain, Family, Member, OBJECT_ALLOCATORS, in_mem_domain};
 use crate::rule::{Finding, Outcome, PackageCx};
 
@@ -127,10 +127,9 @@ fn outcome(family: &Family) -> Outcome {
 }
 
 fn fix(family: &Family) -> Fix {
-    let count = family.members.len();
-    let mut fix = Fix::safe(format!(
-        "use the `PyMem_` functions instead, at {count} places"
-    ));
+    let members = family.members.iter().map(|member| member.allocator.name);
+    let pairs = members.filter_map(|old| Some((old, in_mem_domain(old)?)));
+    let mut fix = Fix::safe(replacing("allocate outside the object domain", pairs));
     for member in &family.members {
         if let Some(new) = in_mem_domain(member.allocator.name) {
             fix.replace(member.place.0, member.place.1, new);

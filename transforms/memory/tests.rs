@@ -44,7 +44,7 @@ static void Box_dealloc(Box *self)
     5: `PyObject_Malloc` allocates memory that does not hold a Python object
       10: `PyObject_FREE` releases it here
       14: `PyObject_Realloc` resizes it here
-      safe: use the `PyMem_` functions instead, at 3 places
+      safe: allocate outside the object domain: `PyObject_FREE` → `PyMem_Free`, `PyObject_Malloc` → `PyMem_Malloc`, `PyObject_Realloc` → `PyMem_Realloc`
     @@
      static char *make(Py_ssize_t n)
      {
@@ -109,7 +109,7 @@ static int f(Py_ssize_t n)
 "#), @r"
     4: `PyObject_MALLOC` allocates memory that does not hold a Python object
       9: `PyObject_FREE` releases it here
-      safe: use the `PyMem_` functions instead, at 2 places
+      safe: allocate outside the object domain: `PyObject_FREE` → `PyMem_Free`, `PyObject_MALLOC` → `PyMem_Malloc`
     @@
      static int f(Py_ssize_t n)
      {
@@ -142,7 +142,7 @@ static void f(struct work *w)
 "#), @r#"
     5: `PyObject_Malloc` allocates memory that does not hold a Python object
       9: `PyObject_Free` releases it here
-      review: use the `PyMem_` functions instead, at 2 places
+      review: allocate outside the object domain: `PyObject_Free` → `PyMem_Free`, `PyObject_Malloc` → `PyMem_Malloc`
       assumes that nothing else releases or resizes it: `library_keep()` gets it
     6: `PyObject_Malloc` allocates memory that does not hold a Python object
       by hand: no call was found that releases it: change that call and this one to the `PyMem_` functions together
@@ -206,7 +206,7 @@ static void f(node *a, struct _node *b, other *c)
 "#), @r"
     6: `PyObject_Malloc` allocates memory that does not hold a Python object
       7: `PyObject_Free` releases it here
-      safe: use the `PyMem_` functions instead, at 2 places
+      safe: allocate outside the object domain: `PyObject_Free` → `PyMem_Free`, `PyObject_Malloc` → `PyMem_Malloc`
     @@
      static void f(node *a, struct _node *b, other *c)
      {
@@ -341,11 +341,11 @@ static void f(box *b)
 "#), @r"
     6: `PyObject_Malloc` allocates memory that does not hold a Python object
       11: `PyObject_Free` releases it here
-      safe: use the `PyMem_` functions instead, at 2 places
+      safe: allocate outside the object domain: `PyObject_Free` → `PyMem_Free`, `PyObject_Malloc` → `PyMem_Malloc`
     16: `PyObject_Malloc` allocates memory that does not hold a Python object
       19: `PyObject_Free` releases it here
       20: `PyObject_Malloc` allocates it here
-      review: use the `PyMem_` functions instead, at 3 places
+      review: allocate outside the object domain: `PyObject_Free` → `PyMem_Free`, `PyObject_Malloc` → `PyMem_Malloc`
       assumes that nothing else releases or resizes it: `release()` gets it
     @@
      static void make(char **out)
@@ -420,7 +420,7 @@ static PyObject *start(PyObject *self, PyObject *args)
     PyObject_Free(n);
     Py_RETURN_NONE;
 }";
-    assert!(buffers(part).contains("safe: use the `PyMem_` functions instead, at 3 places"));
+    assert!(buffers(part).contains("safe: allocate outside the object domain"));
     let own = "
 static PyObject *start(PyObject *self, PyObject *args)
 {

@@ -2,7 +2,7 @@
 
 use crate::ast::{BinaryOp, ExprId, ExprKind, Function, Tree, Type};
 use crate::declare_rule;
-use crate::edit::{Confidence, Fix, Need};
+use crate::edit::{Confidence, Fix, Need, replacing};
 use crate::program::{Body, Types};
 use crate::rule::{Finding, ItemId, Outcome, PackageCx};
 
@@ -212,7 +212,10 @@ fn fix(cx: &PackageCx<'_>, look: Look<'_>, expr: ExprId, test: Test) -> Option<F
         };
     }
     let not = if is_one { "" } else { "!" };
-    let mut fix = Fix::safe(format!("call `{UNIQUE}`"));
+    let mut fix = Fix::safe(replacing(
+        "test for the only reference",
+        [("Py_REFCNT", UNIQUE)],
+    ));
     fix.replace(file, span, format!("{not}{UNIQUE}({text})"));
     fix.assume(
         "no other thread can reach the object, through a container, a field or a weak reference, \

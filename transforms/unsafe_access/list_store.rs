@@ -2,7 +2,7 @@
 
 use crate::ast::{ExprId, ExprKind, StmtKind, Tree};
 use crate::declare_rule;
-use crate::edit::{Confidence, Fix};
+use crate::edit::{Confidence, Fix, replacing};
 use crate::program::Types;
 use crate::provenance::{SharedKind, Verdict};
 use crate::rule::{CallSite, Finding, Outcome, PackageCx};
@@ -160,7 +160,10 @@ fn outcome(cx: &PackageCx<'_>, site: CallSite, tree: &Tree) -> Outcome {
                 .to_owned(),
         );
     };
-    let mut fix = Fix::safe("store with `PyList_SetItem`");
+    let mut fix = Fix::safe(replacing(
+        "lock the list and release the old item",
+        [("PyList_SET_ITEM", "PyList_SetItem")],
+    ));
     fix.replace(file, span, "PyList_SetItem");
     // Py_DECREF(PyList_GET_ITEM(list, i));
     let released = store.and_then(|store| store.released_before());

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::ast::{ExprId, ExprKind, Function, StmtKind, Tree, UnaryOp};
 use crate::declare_rule;
-use crate::edit::{Confidence, Fix, Need};
+use crate::edit::{Confidence, Fix, Need, replacing};
 use crate::program::{Body, Types};
 use crate::rule::{Finding, ItemId, Outcome, PackageCx};
 use crate::source::{ByteSpan, FileId};
@@ -243,10 +243,18 @@ impl Look<'_> {
         )
     }
 
+    fn title(&self, expr: ExprId, function: &str) -> String {
+        let field = match &self.function.tree.expr(expr).kind {
+            ExprKind::Member { field, .. } => field,
+            _ => "",
+        };
+        replacing("use the C API", [(field, function)])
+    }
+
     fn get(&self, expr: ExprId, object: ExprId, get: &'static str) -> Option<Fix> {
         let (file, span) = self.cx.span(self.item, expr)?;
         let object = self.text(object)?;
-        let mut fix = Fix::safe(format!("read it with `{get}`"));
+        let mut fix = Fix::safe(self.title(expr, get));
         fix.replace(file, span, format!("{get}({object})"));
         Some(fix)
     }
@@ -288,7 +296,7 @@ impl Look<'_> {
         let (whole, value) = assignment?;
         let (file, span) = self.cx.span(self.item, whole)?;
         let (object, value) = (self.text(object)?, self.text(value)?);
-        let mut fix = Fix::safe(format!("set it with `{set}`"));
+        let mut fix = Fix::safe(self.title(expr, set));
         fix.replace(file, span, format!("{set}({object}, {value})"));
         if set == "Py_SET_REFCNT" {
             // From 3.12 on it looks at the old count, and leaves immortal objects alone.

@@ -26,7 +26,7 @@ static PyMethodDef methods[] = {{"put", (PyCFunction)Table_put, METH_O, NULL}, {
     8: `PyList_SET_ITEM` stores into a list that other threads may use
       safe as it is: the list is made in this function and filled here
     9: `PyList_SET_ITEM` stores into a list that other threads may use
-      review: store with `PyList_SetItem`
+      review: lock the list and release the old item: `PyList_SET_ITEM` → `PyList_SetItem`
       assumes that nothing else releases or keeps the old item
       assumes that the index is in range: otherwise `PyList_SetItem` sets an exception
     @@
@@ -67,18 +67,18 @@ static int f(Thing *self, PyObject *arg, Mine *mine, PyObject **all)
     6: `ob_type` is used directly
       by hand: use `Py_TYPE`, or `Py_SET_TYPE` to change it
     13: `ob_type` is used directly
-      safe: read it with `Py_TYPE`
+      safe: use the C API: `ob_type` → `Py_TYPE`
     14: `ob_refcnt` is used directly
-      review: set it with `Py_SET_REFCNT`
+      review: use the C API: `ob_refcnt` → `Py_SET_REFCNT`
       assumes that the count was set before: this does not initialise new memory
     15: `ob_type` is used directly
-      safe: read it with `Py_TYPE`
+      safe: use the C API: `ob_type` → `Py_TYPE`
     15: `ob_type` is used directly
-      safe: read it with `Py_TYPE`
+      safe: use the C API: `ob_type` → `Py_TYPE`
     17: `ob_refcnt` is used directly
       by hand: use `Py_REFCNT`, or `Py_SET_REFCNT` to change it
     20: `ob_size` is used directly
-      review: set it with `Py_SET_SIZE`
+      review: use the C API: `ob_size` → `Py_SET_SIZE`
       assumes that the object is not an int, which has no size since Python 3.12
     @@
      static int f(Thing *self, PyObject *arg, Mine *mine, PyObject **all)
@@ -111,11 +111,11 @@ static void f(PyObject *a, PyObject *b)
 }
 "#), @r"
     4: `ob_type` is used directly
-      safe: read it with `Py_TYPE`
+      safe: use the C API: `ob_type` → `Py_TYPE`
     5: `ob_type` is used directly
-      safe: set it with `Py_SET_TYPE`
+      safe: use the C API: `ob_type` → `Py_SET_TYPE`
     6: `ob_size` is used directly
-      safe: read it with `Py_SIZE`
+      safe: use the C API: `ob_size` → `Py_SIZE`
     @@
      static void f(PyObject *a, PyObject *b)
      {
@@ -162,13 +162,13 @@ static long f(PyObject *o, PyLongObject *number, PyTupleObject *row)
         4: since Python 3.12 an int has no `ob_size`
           by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int
         5: `ob_size` is used directly
-          safe: set it with `Py_SET_SIZE`
+          safe: use the C API: `ob_size` → `Py_SET_SIZE`
         5: since Python 3.12 an int has no `ob_size`
           by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int
         6: since Python 3.12 an int has no `ob_size`
           by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int
         7: `ob_size` is used directly
-          safe: read it with `Py_SIZE`
+          safe: use the C API: `ob_size` → `Py_SIZE`
         @@
          {
              long size = ((PyLongObject *)o)->ob_size + number->ob_base.ob_size;
@@ -201,20 +201,20 @@ static void f(PyObject *a, PyObject *b)
     2: this count does not prove that no other code has the object
       by hand: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object; otherwise use a lock
     6: this count does not prove that no other code has the object
-      review: call `PyUnstable_Object_IsUniquelyReferenced`
+      review: test for the only reference: `Py_REFCNT` → `PyUnstable_Object_IsUniquelyReferenced`
       assumes that no other thread can reach the object, through a container, a field or a weak reference, while this one treats it as its own
     6: this count does not prove that no other code has the object
-      review: call `PyUnstable_Object_IsUniquelyReferenced`
+      review: test for the only reference: `Py_REFCNT` → `PyUnstable_Object_IsUniquelyReferenced`
       assumes that no other thread can reach the object, through a container, a field or a weak reference, while this one treats it as its own
       assumes that the object is not being destroyed: its count is not 0
     10: this count does not prove that no other code has the object
       by hand: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object; otherwise use a lock
     10: this count does not prove that no other code has the object
-      review: call `PyUnstable_Object_IsUniquelyReferenced`
+      review: test for the only reference: `Py_REFCNT` → `PyUnstable_Object_IsUniquelyReferenced`
       assumes that no other thread can reach the object, through a container, a field or a weak reference, while this one treats it as its own
       assumes that the object is not being destroyed: its count is not 0
     10: this count does not prove that no other code has the object
-      review: call `PyUnstable_Object_IsUniquelyReferenced`
+      review: test for the only reference: `Py_REFCNT` → `PyUnstable_Object_IsUniquelyReferenced`
       assumes that no other thread can reach the object, through a container, a field or a weak reference, while this one treats it as its own
       assumes that the object is not being destroyed: its count is not 0
     @@
@@ -430,12 +430,12 @@ fn stores_that_move_items_are_left() {
     23: `PyList_SET_ITEM` stores into a list that other threads may use
       by hand: the function reads items of the list itself, and moves or releases the old item: `PyList_SetItem` would release it again
     30: `PyList_SET_ITEM` stores into a list that other threads may use
-      review: store with `PyList_SetItem`
+      review: lock the list and release the old item: `PyList_SET_ITEM` → `PyList_SetItem`
       assumes that the index is in range: otherwise `PyList_SetItem` sets an exception
     37: `PyList_SET_ITEM` stores into a list that other threads may use
       by hand: the function reads items of the list itself, and moves or releases the old item: `PyList_SetItem` would release it again
     44: `PyList_SET_ITEM` stores into a list that other threads may use
-      review: store with `PyList_SetItem`
+      review: lock the list and release the old item: `PyList_SET_ITEM` → `PyList_SetItem`
       assumes that nothing else releases or keeps the old item
       assumes that the index is in range: otherwise `PyList_SetItem` sets an exception
     56: `PyList_SET_ITEM` stores into a list that other threads may use

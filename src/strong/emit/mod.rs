@@ -24,7 +24,7 @@ mod replace;
 mod results;
 pub(super) mod saved;
 pub(super) mod stored;
-mod title;
+pub(super) mod title;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,29 +4,31 @@ use std::collections::BTreeSet;
 
 use super::exact::{FUNCTIONS, is_exact};
 use super::presence;
+use crate::edit::replacing;
 use crate::strong::follow::Repair;
 use crate::strong::plan::{Lookup, Planned};
 use crate::strong::scene::Scene;
 use crate::strong::shape::Shape;
 
+/// What a fix does that makes a borrowed reference strong.
+pub(in crate::strong) const STRONG: &str = "take a strong reference";
+
 /// The title of the fix for homes that change together.
 pub(in crate::strong) fn title(scene: &Scene<'_>, group: &[Planned]) -> String {
     let lookups = || group.iter().flat_map(|planned| &planned.home.lookups);
     let only_asks = |lookup: &Lookup| matches!(lookup.shape, Shape::Presence(..));
-    let mut names: Vec<String> = lookups()
-        .map(|lookup| match lookup.shape {
-            Shape::Presence(..) => format!("`{}`", presence::contains(lookup)),
-            _ if is_exact(scene, lookup.call) => format!("`{}`", FUNCTIONS[0]),
-            _ => format!("`{}`", lookup.replacement.strong),
-        })
-        .collect();
-    names.sort_unstable();
-    names.dedup();
-    names.retain(|name| name != "``");
+    let pairs = lookups().map(|lookup| {
+        let new = match lookup.shape {
+            Shape::Presence(..) => presence::contains(lookup),
+            _ if is_exact(scene, lookup.call) => FUNCTIONS[0],
+            _ => lookup.replacement.strong,
+        };
+        (lookup.replacement.borrowed, new)
+    });
     let what = if lookups().all(only_asks) {
         "only test whether the key is present"
     } else {
-        "take a strong reference"
+        STRONG
     };
     let takers = group
         .iter()
@@ -40,11 +42,9 @@ pub(in crate::strong) fn title(scene: &Scene<'_>, group: &[Planned]) -> String {
             names.join(" or ")
         ),
     };
-    format!(
-        "{what}: {}{repair}{}",
-        names.join(", "),
-        owned_everywhere(group)
-    )
+    // Calls of the package's own functions keep their name.
+    let pairs = pairs.filter(|(_, new)| !new.is_empty());
+    replacing(what, pairs) + &repair + &owned_everywhere(group)
 }
 
 /// What else the fix mends where a variable comes to own what it holds on all paths.

@@ -52,7 +52,7 @@ fn what_a_capsule_without_a_destructor_holds_outlives_it() {
         ),
     ] {
         insta::allow_duplicates! {
-            insta::assert_snapshot!(outcome(make, open), @"safe: take a strong reference: `PyDict_GetItemRef`");
+            insta::assert_snapshot!(outcome(make, open), @"safe: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`");
         }
     }
 }

@@ -988,7 +988,7 @@ fn a_helper_that_looks_at_the_count() {
     8: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes: another thread can free it
       8: borrowed here
       11: used here, after another thread may have freed it
-      review: take a strong reference: `PyList_GetItemRef`
+      review: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`
       assumes that in `f`, no code relies on the reference count of the object from `PyList_GetItemRef`, which is now one higher
     ");
     for uses in ["free_to_change(v)", "put(v)", "old(v)"] {
@@ -998,7 +998,7 @@ fn a_helper_that_looks_at_the_count() {
     8: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes: another thread can free it
       8: borrowed here
       11: used here, after another thread may have freed it
-      safe: take a strong reference: `PyList_GetItemRef`
+      safe: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`
     ");
 }
 

@@ -64,7 +64,7 @@ fn overwritten_in_each_pass() {
 
 const BY_HAND: &str =
     "by hand: only some paths own the reference in `chunk`: make all of them own it";
-const SAFE: &str = "safe: take a strong reference: `PyList_GetItemRef`";
+const SAFE: &str = "safe: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`";
 
 #[test]
 fn what_is_left_in_a_field_is_needed_as_long_as_it_may_be_read() {
@@ -169,7 +169,6 @@ fn what_is_read_out_of_text_is_no_pointer_into_the_object() {
         "saved = size ? PyBytes_AsString(chunk) : ((Node *)chunk)->saved; node->next = saved->next;",
     ] {
         let outcome = copied(pass);
-        println!("ZZ {pass} {outcome}");
         assert!(outcome.starts_with("by hand: "), "{pass} {outcome}");
     }
 }

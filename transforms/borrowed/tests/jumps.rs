@@ -70,14 +70,14 @@ fn a_helper_may_jump_out_of_its_callers() {
     7: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes: another thread can free it
       7: borrowed here
       11: used here, after another thread may have freed it
-      review: take a strong reference: `PyList_GetItemRef`
+      review: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`
       assumes that `check()` does not leave with `longjmp` while its caller owns an object, which would then not be released
     ");
     insta::assert_snapshot!(with_helpers("number(v);"), @"
     7: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes: another thread can free it
       7: borrowed here
       11: used here, after another thread may have freed it
-      safe: take a strong reference: `PyList_GetItemRef`
+      safe: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`
     ");
 }
 

@@ -102,7 +102,6 @@ fn passes_that_are_missed() {
     ];
     for body in bodies {
         let result = f(body);
-        println!("ZZ {}\nYY {}", body, result);
         assert!(!result.contains("break;"), "{body}\n{result}");
     }
 }

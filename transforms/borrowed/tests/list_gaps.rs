@@ -58,7 +58,7 @@ fn a_helper_fills_the_list_or_does_not() {
         25: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 23: another thread can free it
           25: borrowed here
           26: used here, after another thread may have freed it
-          review: take a strong reference: `PyList_GetItemRef`
+          review: take a strong reference: `PyList_GET_ITEM` → `PyList_GetItemRef`
           assumes that in `f`, the effect of `PyObject_SetAttr(self, key, table)` (line 23) may remain at the new exit: the function had no exit in that state
         ");
     let half = FULL.replace("PyList_SET_ITEM(", "if (i & 1) PyList_SET_ITEM(");
@@ -101,7 +101,7 @@ fn a_list_in_a_variable_may_have_gaps_that_the_function_minds() {
         13: `PyList_GET_ITEM` returns a borrowed reference from `table`, a variable that all threads share: another thread can free it
           13: borrowed here
           15: used here, after another thread may have freed it
-          review: take a strong reference: `PyList_GetItemRef`
+          review: take a strong reference: `PyList_GET_ITEM` → `PyList_GetItemRef`
           assumes that all slots of the list are filled: it is created with empty slots, and the function continues with `NULL`, and `PyList_GetItemRef` crashes on an empty slot
           assumes that if the item no longer exists, `f` need not do what it does when `item` is `NULL`
         ");
@@ -109,7 +109,7 @@ fn a_list_in_a_variable_may_have_gaps_that_the_function_minds() {
         28: `PyList_GET_ITEM` returns a borrowed reference from `table`, a variable that all threads share: another thread can free it
           28: borrowed here
           30: used here, after another thread may have freed it
-          review: take a strong reference: `PyList_GetItemRef`
+          review: take a strong reference: `PyList_GET_ITEM` → `PyList_GetItemRef`
           assumes that if the item no longer exists, `f` need not do what it does when `item` is `NULL`
         ");
     // Where an empty slot crashes as it is, there is none.
@@ -118,7 +118,7 @@ fn a_list_in_a_variable_may_have_gaps_that_the_function_minds() {
         13: `PyList_GET_ITEM` returns a borrowed reference from `table`, a variable that all threads share: another thread can free it
           13: borrowed here
           14: used here, after another thread may have freed it
-          review: take a strong reference: `PyList_GetItemRef`
+          review: take a strong reference: `PyList_GET_ITEM` → `PyList_GetItemRef`
           assumes that all slots of the list are filled: it is created with empty slots, and the function continues with `NULL`, and `PyList_GetItemRef` crashes on an empty slot
         ");
 }

@@ -280,7 +280,7 @@ set_choice(PyObject *self, PyObject *list)
 static PyMethodDef methods[] = {{"set_choice", set_choice, METH_O, NULL}, {NULL}};
 "#), @"
         7: `PyList_GET_ITEM` returns a borrowed reference from an argument of the caller: another thread can free it
-          review: take a strong reference: `PyList_GetItemRef`
+          review: take a strong reference: `PyList_GET_ITEM` → `PyList_GetItemRef`
           assumes that in `set_choice`, the effect of `take(PyFloat_AsDouble(item))` (line 7) may remain at the new exit: the function had no exit in that state
         ");
 }

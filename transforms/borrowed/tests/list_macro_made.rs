@@ -363,7 +363,7 @@ fn a_list_whose_slots_are_all_filled_has_no_gaps() {
         12: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 10: another thread can free it
           12: borrowed here
           13: used here, after another thread may have freed it
-          safe: take a strong reference: `PyList_GetItemRef`
+          safe: take a strong reference: `PyList_GET_ITEM` → `PyList_GetItemRef`
         ");
     let tested = "item = PyLong_FromLong(0);
     if (item == NULL) goto failed;
@@ -372,7 +372,7 @@ fn a_list_whose_slots_are_all_filled_has_no_gaps() {
         14: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 12: another thread can free it
           14: borrowed here
           15: used here, after another thread may have freed it
-          safe: take a strong reference: `PyList_GetItemRef`
+          safe: take a strong reference: `PyList_GET_ITEM` → `PyList_GetItemRef`
         ");
 }
 

@@ -760,7 +760,7 @@ failed:
         8: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 6: another thread can free it
           8: borrowed here
           9: used here, after another thread may have freed it
-          safe: take a strong reference: `PyList_GetItemRef`
+          safe: take a strong reference: `PyList_GET_ITEM` → `PyList_GetItemRef`
         @@
              if (PyObject_SetItem(dict, key, found) < 0)
                  goto failed;

@@ -24,7 +24,7 @@ fn a_truth_only_asks() {
     6: `PyDict_GetItemWithError` returns a borrowed reference from `d`, which the caller passes: another thread can free it
       6: borrowed here
       7: used here, after another thread may have freed it
-      safe: only test whether the key is present: `PyDict_Contains`
+      safe: only test whether the key is present: `PyDict_GetItemWithError` → `PyDict_Contains`
     ");
     insta::assert_snapshot!(found("_Bool", "    return PyDict_GetItemWithError(d, k);"), @"
     3: `PyDict_GetItemWithError` returns a borrowed reference, of which only the address is used

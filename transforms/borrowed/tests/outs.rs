@@ -43,7 +43,7 @@ fn numbers_in_memory_of_others_are_no_pointers() {
     ] {
         let text = format!("    return {call};\n");
         insta::allow_duplicates! {
-            insta::assert_snapshot!(outcome(HEAD, &text), @"safe: take a strong reference: `PyDict_GetItemRef`");
+            insta::assert_snapshot!(outcome(HEAD, &text), @"safe: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`");
         }
     }
 }
@@ -78,7 +78,7 @@ fn who_uses_a_pointer_once_the_thread_is_detached_has_the_object_from_elsewhere(
         4: `PyDict_GetItemString` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
           4: borrowed here
           6: used here, after another thread may have freed it
-          safe: take a strong reference: `PyDict_GetItemStringRef`
+          safe: take a strong reference: `PyDict_GetItemString` → `PyDict_GetItemStringRef`
         ");
     // Until then it may be the reference of the function that is counted on.
     insta::assert_snapshot!(in_callback(
@@ -89,7 +89,7 @@ fn who_uses_a_pointer_once_the_thread_is_detached_has_the_object_from_elsewhere(
         4: `PyDict_GetItemString` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
           4: borrowed here
           6: used here, after another thread may have freed it
-          safe: take a strong reference: `PyDict_GetItemStringRef`
+          safe: take a strong reference: `PyDict_GetItemString` → `PyDict_GetItemStringRef`
         ");
     insta::assert_snapshot!(in_callback(
         "    if (import->done)
@@ -111,7 +111,7 @@ fn who_uses_a_pointer_once_the_thread_is_detached_has_the_object_from_elsewhere(
         4: `PyDict_GetItemString` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
           4: borrowed here
           6: used here, after another thread may have freed it
-          safe: take a strong reference: `PyDict_GetItemStringRef`
+          safe: take a strong reference: `PyDict_GetItemString` → `PyDict_GetItemStringRef`
         ");
 }
 
@@ -134,7 +134,7 @@ static int f(Stream *stream, PyObject *dict, PyObject *key)
         5: `PyDict_GetItemWithError` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
           5: borrowed here
           8: used here, after another thread may have freed it
-          safe: take a strong reference: `PyDict_GetItemRef`
+          safe: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`
         ");
 }
 
@@ -196,10 +196,10 @@ static int f(PyObject *dict, PyObject *key)"
     };
     let body = "    char *found;\n    long number;\n    get(v, &found, &number);\n    PyDict_Clear(dict);\n    return found[0] + number;\n";
     let of = |store: &str| outcome(&head(store), body);
-    insta::assert_snapshot!(of("*out = text(v); return 0;"), @"safe: take a strong reference: `PyDict_GetItemRef`");
-    insta::assert_snapshot!(of("return PyBytes_AsStringAndSize(v, out, NULL);"), @"safe: take a strong reference: `PyDict_GetItemRef`");
-    insta::assert_snapshot!(of("*out = strdup(PyBytes_AsString(v)); return 0;"), @"safe: take a strong reference: `PyDict_GetItemRef`");
-    insta::assert_snapshot!(of("*number = PyLong_AsLong(v); return 0;"), @"safe: take a strong reference: `PyDict_GetItemRef`");
+    insta::assert_snapshot!(of("*out = text(v); return 0;"), @"safe: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`");
+    insta::assert_snapshot!(of("return PyBytes_AsStringAndSize(v, out, NULL);"), @"safe: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`");
+    insta::assert_snapshot!(of("*out = strdup(PyBytes_AsString(v)); return 0;"), @"safe: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`");
+    insta::assert_snapshot!(of("*number = PyLong_AsLong(v); return 0;"), @"safe: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`");
 }
 
 /// `PyDict_Next` has the variable on paths of its own.
@@ -380,9 +380,9 @@ fn what_an_earlier_pass_left_may_still_be_read() {
     ];
     insta::assert_snapshot!(calls.map(of).join("\n"), @r#"
         if (!PyArg_ParseTuple(v, "O", &object)) return -1;
-            safe: take a strong reference: `PyDict_GetItemRef`
+            safe: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`
         if (PyArg_ParseTuple(v, "O", &object) == 0) return -1;
-            safe: take a strong reference: `PyDict_GetItemRef`
+            safe: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`
         if (!PyArg_ParseTuple(v, "O", &object)) return use(object);
             by hand: only some paths own the reference in `v`: make all of them own it
         if (!PyArg_ParseTuple(v, "|O", &object)) return -1;

@@ -273,7 +273,7 @@ static PyMethodDef methods[] = {
           9: borrowed here
           12: `PyDict_SetItemString` can run Python code, which may free it
           21: used here, after that
-          safe: take a strong reference: `PyImport_AddModuleRef`; on some paths `m` was released or returned without an owned reference, and now owns one
+          safe: take a strong reference: `PyImport_AddModule` → `PyImport_AddModuleRef`; on some paths `m` was released or returned without an owned reference, and now owns one
         @@
              if (!PyArg_ParseTuple(args, "ss", &name, &text))
                  return NULL;

@@ -24,7 +24,7 @@ fn the_first_call_that_runs_python_code_and_the_last_use_are_told() {
       3: borrowed here
       6: `PyObject_Repr` can run Python code, which may free it
       9: used here, after that
-      safe: take a strong reference: `PyList_GetItemRef`
+      safe: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`
     ");
 }
 
@@ -40,7 +40,7 @@ fn nothing_that_comes_after_the_value_was_adopted_is_told() {
     3: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes: another thread can free it
       3: borrowed here
       4: used here, after another thread may have freed it
-      safe: take a strong reference: `PyList_GetItemRef`
+      safe: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`
     ");
 }
 
@@ -55,7 +55,7 @@ fn tests_of_the_pointer_are_no_use_of_the_value() {
 "#
     ), @"
     3: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes: another thread can free it
-      safe: take a strong reference: `PyList_GetItemRef`
+      safe: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`
     ");
 }
 
@@ -71,6 +71,6 @@ fn another_value_of_the_variable_is_not_the_borrowed_one() {
     3: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes: another thread can free it
       3: borrowed here
       4: used here, after another thread may have freed it
-      safe: take a strong reference: `PyList_GetItemRef`
+      safe: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`
     ");
 }

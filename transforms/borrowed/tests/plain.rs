@@ -46,7 +46,7 @@ fn a_struct_of_numbers_needs_the_object_no_more() {
     ] {
         for body in TAKEN {
             insta::allow_duplicates! {
-                insta::assert_snapshot!(outcome(fields, body), @"safe: take a strong reference: `PyList_GetItemRef`");
+                insta::assert_snapshot!(outcome(fields, body), @"safe: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`");
             }
         }
     }

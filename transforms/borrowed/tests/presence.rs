@@ -27,9 +27,9 @@ fn errors_that_stay_set_need_no_statement() {
 "#
     ), @r#"
         6: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_Contains`
+          safe: only test whether the key is present: `PyDict_GetItemWithError` → `PyDict_Contains`
         8: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_Contains`
+          safe: only test whether the key is present: `PyDict_GetItemWithError` → `PyDict_Contains`
         @@
              if (!PyArg_ParseTuple(args, "O!", &PyDict_Type, &dict))
                  return -1;
@@ -72,9 +72,9 @@ fn errors_are_cleared_in_front_of_the_statement() {
 "#
     ), @r#"
         6: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_Contains`
+          safe: only test whether the key is present: `PyDict_GetItem` → `PyDict_Contains`
         8: `PyDict_GetItemString` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_ContainsString`
+          safe: only test whether the key is present: `PyDict_GetItemString` → `PyDict_ContainsString`
         @@
          {
              PyObject *dict;
@@ -110,10 +110,10 @@ fn values_and_returns() {
 "#
     ), @r#"
         6: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
-          review: only test whether the key is present: `PyDict_Contains`
+          review: only test whether the key is present: `PyDict_GetItem` → `PyDict_Contains`
           assumes that in `f`, the effect of `use(i)` (line 7) may remain at the new exit: the function had no exit in that state
         8: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
-          review: only test whether the key is present: `PyDict_Contains`
+          review: only test whether the key is present: `PyDict_GetItem` → `PyDict_Contains`
           assumes that in `f`, the effect of `use(i)` (line 7) may remain at the new exit: the function had no exit in that state
         @@
          {
@@ -174,9 +174,9 @@ fn each_answer_has_a_variable_of_its_own() {
 "#
     ), @"
         7: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_Contains`
+          safe: only test whether the key is present: `PyDict_GetItem` → `PyDict_Contains`
         9: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_Contains`
+          safe: only test whether the key is present: `PyDict_GetItem` → `PyDict_Contains`
         @@
                  return -1;
              if (i) {
@@ -214,19 +214,19 @@ fn an_operand_gets_parentheses() {
 "#
     ), @r#"
         6: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_Contains`
+          safe: only test whether the key is present: `PyDict_GetItem` → `PyDict_Contains`
         7: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_Contains`
+          safe: only test whether the key is present: `PyDict_GetItemWithError` → `PyDict_Contains`
         8: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_Contains`
+          safe: only test whether the key is present: `PyDict_GetItemWithError` → `PyDict_Contains`
         9: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_Contains`
+          safe: only test whether the key is present: `PyDict_GetItemWithError` → `PyDict_Contains`
         10: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_Contains`
+          safe: only test whether the key is present: `PyDict_GetItemWithError` → `PyDict_Contains`
         11: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_Contains`
+          safe: only test whether the key is present: `PyDict_GetItemWithError` → `PyDict_Contains`
         13: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_Contains`
+          safe: only test whether the key is present: `PyDict_GetItemWithError` → `PyDict_Contains`
         @@
              if (!PyArg_ParseTuple(args, "O!", &PyDict_Type, &dict))
                  return -1;
@@ -265,7 +265,7 @@ fn no_statement_comes_between_declarations() {
 "#
     ), @"
         7: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_Contains`
+          safe: only test whether the key is present: `PyDict_GetItem` → `PyDict_Contains`
         @@
                  return -1;
              {

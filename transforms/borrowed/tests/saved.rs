@@ -307,7 +307,7 @@ fn presence() {
 ";
     insta::assert_snapshot!(run_triaged(&BORROWED_DICT_ITEM, text), @r#"
         7: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_Contains`
+          safe: only test whether the key is present: `PyDict_GetItem` → `PyDict_Contains`
         @@
          {
              PyObject *dict;
@@ -443,9 +443,9 @@ f(PyObject *key, PyObject *args)
 ";
     insta::assert_snapshot!(run_triaged(&BORROWED_DICT_ITEM, text), @r#"
         9: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_Contains`
+          safe: only test whether the key is present: `PyDict_GetItem` → `PyDict_Contains`
         10: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
-          review: take a strong reference: `PyDict_GetItemRef`
+          review: take a strong reference: `PyDict_GetItem` → `PyDict_GetItemRef`
           assumes that no other thread removes the key after `PyDict_GetItem`: the code does not test whether `PyDict_GetItemRef` finds it
         @@
          {

@@ -239,7 +239,7 @@ fn a_function_that_cannot_fail_reads_from_a_copy() {
 "#
     ), @r#"
         12: `PySequence_Fast_GET_ITEM` returns a borrowed reference from `key`, which the caller passes: another thread can free it
-          safe: copy the list to a tuple: `PyList_AsTuple`
+          safe: copy the list to a tuple: `PySequence_Fast` → `PyList_AsTuple`
         @@
          {
              long i = 0;
@@ -490,7 +490,7 @@ fn a_pointer_that_is_used_while_code_runs() {
         10: `PySequence_Fast_ITEMS` returns a pointer to the items from `list`, which the caller passes: another thread can free it
           10: borrowed here
           11: used here, after another thread may have freed it
-          review: copy the list to a tuple: `PyList_AsTuple`
+          review: copy the list to a tuple: `PySequence_Fast` → `PyList_AsTuple`
           assumes that `fast` has all items that are read from it: the code does not ask for its size first
           assumes that `PyObject_Size` does not change the list while its items are read: the copy would not show that
         @@
@@ -590,14 +590,14 @@ fn reference_counts_that_a_helper_looks_at() {
     8: `PySequence_Fast_GET_ITEM` returns a borrowed reference from `key`, which the caller passes: another thread can free it
       8: borrowed here
       9: used here, after another thread may have freed it
-      review: take a strong reference: `PySequence_GetItem`
+      review: take a strong reference: `PySequence_Fast_GET_ITEM` → `PySequence_GetItem`
       assumes that in `f`, no code relies on the reference count of the object from `PySequence_GetItem`, which is now one higher
     ");
     insta::assert_snapshot!(said("pair"), @"
     8: `PySequence_Fast_GET_ITEM` returns a borrowed reference from `key`, which the caller passes: another thread can free it
       8: borrowed here
       9: used here, after another thread may have freed it
-      safe: take a strong reference: `PySequence_GetItem`
+      safe: take a strong reference: `PySequence_Fast_GET_ITEM` → `PySequence_GetItem`
     ");
 }
 

@@ -208,12 +208,14 @@ fn a_static_variable_that_is_used_otherwise_is_left_alone() {
 
 #[test]
 fn a_static_variable_that_begins_with_an_object_is_left_alone() {
-    let text = STATE.replace("} state;", "} state = {Py_None};");
-    println!("ZZ {}", all(&text));
-    let text = STATE.replace("struct state {", "union state {");
-    println!("ZZ {}", all(&text));
-    let text = STATE.replace("static struct state {", "extern struct state {");
-    println!("ZZ {}", all(&text));
+    for (from, to) in [
+        ("} state;", "} state = {Py_None};"),
+        ("struct state {", "union state {"),
+        ("static struct state {", "extern struct state {"),
+    ] {
+        let text = all(&STATE.replace(from, to));
+        assert!(!text.contains("Py_XSETREF(state.spawn, "), "{to}: {text}");
+    }
 }
 
 #[test]
@@ -242,7 +244,7 @@ static int f(PyObject *dict, PyObject *key, struct names *names)
         4: `PyDict_GetItem` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
           4: borrowed here
           8: used here, after another thread may have freed it
-          safe: take a strong reference: `PyDict_GetItemRef`
+          safe: take a strong reference: `PyDict_GetItem` → `PyDict_GetItemRef`
         @@
          static int f(PyObject *dict, PyObject *key, struct names *names)
          {
@@ -720,7 +722,7 @@ int f(struct box *box, PyObject *dict, PyObject *key)
 ";
     insta::assert_snapshot!(testing::report(&BORROWED_DICT_ITEM, text), @r#"
     4: `PyDict_GetItemWithError` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
-      review: take a strong reference: `PyDict_GetItemRef`
+      review: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`
       assumes that no other thread removes the item first: the code does not test `box->first`, which is `NULL` if `PyDict_GetItemRef` finds nothing
     "#);
 }

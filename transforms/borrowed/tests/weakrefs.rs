@@ -440,7 +440,7 @@ static PyObject *add(List *self, PyObject *ref)
 static PyMethodDef methods[] = {{"add", (PyCFunction)add, METH_O}, {NULL}};
 "#), @"
         5: `PyWeakref_GetObject` returns a borrowed reference from a weak reference, which keeps nothing alive: another thread can free it
-          safe: take a strong reference: `PyWeakref_GetRef`
+          safe: take a strong reference: `PyWeakref_GetObject` → `PyWeakref_GetRef`
         @@
          static int owns(List *self, PyObject *ref)
          {
@@ -480,7 +480,7 @@ static PyMethodDef methods[] = {{"drop", (PyCFunction)drop, METH_O}, {NULL}};
 static PyMappingMethods mapping = {.mp_ass_subscript = set};
 "#), @"
 5: `PyWeakref_GetObject` returns a borrowed reference from a weak reference, which keeps nothing alive: another thread can free it
-  safe: take a strong reference: `PyWeakref_GetRef`
+  safe: take a strong reference: `PyWeakref_GetObject` → `PyWeakref_GetRef`
 @@
  static PyObject *drop(List *self, PyObject *ref)
  {
@@ -514,7 +514,7 @@ static PyObject *same(PyObject *self, PyObject *ref)
 static PyMethodDef methods[] = {{"same", same, METH_O | METH_STATIC}, {NULL}};
 "#), @"
 4: `PyWeakref_GetObject` returns a borrowed reference from a weak reference, which keeps nothing alive: another thread can free it
-  safe: take a strong reference: `PyWeakref_GetRef`
+  safe: take a strong reference: `PyWeakref_GetObject` → `PyWeakref_GetRef`
 @@
  static int is_same(PyObject *one, PyObject *ref)
  {
@@ -546,7 +546,7 @@ static PyObject *same(PyObject *self, PyObject *ref)
 static PyMethodDef methods[] = {{"same", same, METH_O | METH_STATIC}, {NULL}};
 "#), @"
         4: `PyWeakref_GetObject` returns a borrowed reference from a weak reference, which keeps nothing alive: another thread can free it
-          safe: take a strong reference: `PyWeakref_GetRef`
+          safe: take a strong reference: `PyWeakref_GetObject` → `PyWeakref_GetRef`
         @@
          static PyObject *same(PyObject *self, PyObject *ref)
          {

@@ -2,7 +2,7 @@
 
 use crate::ast::{ExprId, Function, StmtId, StmtKind};
 use crate::capi::Sibling;
-use crate::edit::Fix;
+use crate::edit::{Fix, replacing};
 use crate::lex::open_branches;
 use crate::rule::{ItemId, PackageCx};
 use crate::source::{ByteSpan, FileId};
@@ -43,9 +43,9 @@ impl<'a> Calls<'a> {
         let variable = self
             .free_name(sibling)
             .ok_or("there is no unused name for a variable")?;
-        let mut fix = Fix::safe(format!(
-            "call `{}` instead of `{}`",
-            sibling.name, self.name
+        let mut fix = Fix::safe(replacing(
+            "call the reentrant function",
+            [(self.name, sibling.name)],
         ));
         let (file, declaration) = self.declaration(sibling, &variable)?;
         fix.edits.push(declaration);
