@@ -73,6 +73,11 @@ impl Ledger {
         kept.map(|entry| (&entry.mark, &entry.decision))
     }
 
+    /// How many steps undo could take back.
+    pub(super) fn steps(&self) -> usize {
+        self.done.len()
+    }
+
     /// The fixes of the step that undo would take back.
     pub(super) fn last_done(&self) -> Option<impl Iterator<Item = &GroupId>> {
         self.done

@@ -311,8 +311,8 @@ pub fn counts(name: &str) -> Option<Counts> {
     effects(name)?.counts
 }
 
-const PYTHON: &str = include_str!("effects.tsv");
-const NUMPY: &str = include_str!("numpy.tsv");
+const PYTHON: &str = include_str!("../effects.tsv");
+const NUMPY: &str = include_str!("../numpy.tsv");
 
 fn rows(table: &'static str) -> impl Iterator<Item = &'static str> {
     let lines = table.lines();

@@ -305,6 +305,12 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// How many steps were taken, also in earlier reviews.
+    #[must_use]
+    pub fn steps(&self) -> usize {
+        self.ledger.steps()
+    }
+
     /// Takes the last step back that was about a fix that is there, and goes to it. The records
     /// are empty if there is none.
     pub fn undo(&mut self) -> Vec<Record> {
