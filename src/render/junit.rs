@@ -49,5 +49,8 @@ fn case(view: View<'_>, finding: &Finding) -> TestCase {
     let place = format!("{}:{}", region.line, region.column);
     let mut case = TestCase::new(format!("{code} {name} at {place}"), status);
     case.set_classname(view.root_path(finding.file));
+    let severity = finding.rule.severity;
+    case.add_property(("severity", severity.name()));
+    case.add_property(("level", severity.level().name()));
     case
 }

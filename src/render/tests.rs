@@ -265,6 +265,10 @@ fn junit_gets_a_case() {
     <testsuites name="ungil" tests="1" skipped="0" failures="1" errors="0">
         <testsuite name="src/m.c" tests="1" skipped="0" errors="0" failures="1">
             <testcase name="UG101 borrowed-list-item at 2:13" classname="src/m.c">
+                <properties>
+                    <property name="severity" value="memory"/>
+                    <property name="level" value="error"/>
+                </properties>
                 <failure message="`item` is borrowed from a list that other threads can change" type="UG101">line 2, column 13: `item` is borrowed from a list that other threads can change [review fix]</failure>
             </testcase>
         </testsuite>
