@@ -222,6 +222,35 @@ fn a_key_confirms_it_for_all() {
 }
 
 #[test]
+fn undo_takes_a_confirmation_back() {
+    let repository = buffers();
+    let path = repository.path().join("pyproject.toml");
+    let before = fs::read_to_string(&path).unwrap();
+    let mut terminal = Terminal::new(&repository, 160);
+    terminal.shows("c confirms it for all)");
+    terminal.types("cy");
+    terminal.shows("kept in pyproject.toml");
+    terminal.types("n");
+    terminal.shows("1 fix rejected");
+    terminal.types("u");
+    terminal.shows("decision undone");
+    assert_ne!(fs::read_to_string(&path).unwrap(), before);
+    terminal.types("u");
+    terminal.shows("confirmation undone: it is no longer in pyproject.toml");
+    assert_eq!(fs::read_to_string(&path).unwrap(), before);
+    terminal.shows("c confirms it for all)");
+    terminal.types("u");
+    terminal.shows("no decision to undo");
+    terminal.types("Q");
+    assert_eq!(terminal.ends().0, 1);
+
+    // A file that was made for it goes as well.
+    fs::remove_file(&path).unwrap();
+    repository.ungil(&["review", "--plain"], "c\ny\nu\nQ\n");
+    assert!(!repository.path().join("ungil.toml").exists());
+}
+
+#[test]
 fn functions_of_one_name_in_two_files_are_two() {
     let reader = "#include <Python.h>\n\nstatic void\nvisit(PyObject *item)\n{\n    \
                   Py_XDECREF(PyObject_CallNoArgs(item));\n}\n\nPyObject *\nwalk_NAME(PyObject \

@@ -31,17 +31,70 @@ impl Settings {
         let new = folder.join(NEW);
         let path = self.file.as_deref().unwrap_or(&new);
         let text = match self.file {
-            Some(_) => fs::read_to_string(path)
-                .with_context(|| format!("cannot read `{}`", path.display()))?,
+            Some(_) => read(path)?,
             None => String::new(),
         };
-        let is_shared = path
-            .file_name()
-            .is_some_and(|name| name == "pyproject.toml");
-        let text = with_facts(&text, is_shared, facts)
+        let text = with_facts(&text, is_shared(path), facts)
             .with_context(|| format!("cannot change `{}`", path.display()))?;
         deliver(text.as_bytes(), Some(path))
     }
+
+    /// Takes `fact` out of the configuration file, and removes a file that had nothing else.
+    ///
+    /// # Errors
+    /// If the file cannot be read or written.
+    pub(in crate::cli) fn retract(&self, fact: &Fact) -> anyhow::Result<()> {
+        let Some(path) = self.file.as_deref() else {
+            return Ok(());
+        };
+        let change = || format!("cannot change `{}`", path.display());
+        let text = without(&read(path)?, is_shared(path), fact).with_context(change)?;
+        match text.trim().is_empty() {
+            true => fs::remove_file(path).with_context(change),
+            false => deliver(text.as_bytes(), Some(path)),
+        }
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))
+}
+
+/// Whether other programs keep their configuration in the file as well.
+fn is_shared(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == SHARED)
+}
+
+const SHARED: &str = "pyproject.toml";
+
+/// The tables above the facts.
+fn above(is_shared: bool) -> &'static [&'static str] {
+    if is_shared { &["tool", "ungil"] } else { &[] }
+}
+
+/// `text` without a fact, and without the list and the table that held nothing else.
+fn without(text: &str, is_shared: bool, fact: &Fact) -> anyhow::Result<String> {
+    let mut document: DocumentMut = text.parse()?;
+    let mut table = Some(document.as_item_mut());
+    for key in above(is_shared) {
+        table = table.and_then(|it| it.get_mut(key));
+    }
+    let Some(parent) = table.and_then(Item::as_table_like_mut) else {
+        return Ok(text.to_owned());
+    };
+    if let Some(facts) = parent.get_mut(TABLE).and_then(Item::as_table_like_mut) {
+        let (key, subject) = (fact.claim().key(), fact.subject());
+        if let Some(list) = facts.get_mut(key).and_then(Item::as_array_mut) {
+            list.retain(|it| it.as_str() != Some(&subject));
+            if list.is_empty() {
+                facts.remove(key);
+            }
+        }
+        if facts.is_empty() {
+            parent.remove(TABLE);
+        }
+    }
+    Ok(document.to_string())
 }
 
 /// The name of a new file.
@@ -50,8 +103,7 @@ const NEW: &str = "ungil.toml";
 fn with_facts(text: &str, is_shared: bool, facts: &[Fact]) -> anyhow::Result<String> {
     let mut document: DocumentMut = text.parse()?;
     let mut table = document.as_item_mut();
-    let path: &[&str] = if is_shared { &["tool", "ungil"] } else { &[] };
-    for key in path {
+    for key in above(is_shared) {
         table = below(table, key, true)?;
     }
     let table = below(table, TABLE, false)?;
@@ -94,7 +146,7 @@ fn below<'t>(table: &'t mut Item, key: &str, is_implicit: bool) -> anyhow::Resul
 mod tests {
     use std::path::Path;
 
-    use super::with_facts;
+    use super::{with_facts, without};
     use crate::facts::{Claim, Fact, Subject};
 
     fn facts() -> [Fact; 2] {
@@ -125,6 +177,22 @@ mod tests {
         "#);
         let again = with_facts(text, true, &facts()).unwrap();
         assert_eq!(with_facts(&again, true, &facts()).unwrap(), again);
+    }
+
+    #[test]
+    fn what_is_taken_back_leaves_no_trace() {
+        let [walk, local] = facts();
+        let before = "[tool.ungil]\nselect = [\"UG1\"] # some\n\n[tool.other]\na = 1\n";
+        let both = with_facts(before, true, &facts()).unwrap();
+        let one = without(&both, true, &walk).unwrap();
+        assert!(
+            one.contains("has-thread-local") && !one.contains("keeps-lists"),
+            "{one}"
+        );
+        assert_eq!(without(&one, true, &local).unwrap(), before);
+        let new = with_facts("", false, &facts()[..1]).unwrap();
+        assert_eq!(without(&new, false, &walk).unwrap(), "");
+        assert_eq!(without("a = 1\n", false, &walk).unwrap(), "a = 1\n");
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub(super) struct Desk<'a> {
     pattern: String,
     /// An edited result with doubts, while the person is asked about them.
     pub(super) pending: Option<Edited>,
+    /// What was confirmed last in this review, after how many steps.
+    pub(super) confirmed: Option<(Fact, usize)>,
     /// What is to be said of the last action.
     pub(super) message: String,
 }
@@ -52,6 +54,8 @@ pub(super) enum Next {
     Edit,
     /// Keep this in the configuration, and look at all fixes again.
     Confirm(Fact),
+    /// Take this out of the configuration again, and look at all fixes again.
+    Retract(Fact),
 }
 
 /// Something to ask.
@@ -115,6 +119,7 @@ impl<'a> Desk<'a> {
             forms: BTreeMap::new(),
             pattern: String::new(),
             pending: None,
+            confirmed: None,
             message: String::new(),
         }
     }
@@ -159,7 +164,7 @@ impl<'a> Desk<'a> {
             | Action::LessContext
             | Action::Side
             | Action::Why => self.look.change(action),
-            Action::Undo => self.undo()?,
+            Action::Undo => return self.undo(),
             Action::Redo => self.redo()?,
             Action::RejectWithReason => return Ok(Next::Ask(Question::Reason)),
             Action::GoTo => return Ok(Next::Ask(Question::GoTo)),
@@ -373,13 +378,20 @@ impl<'a> Desk<'a> {
         );
     }
 
-    fn undo(&mut self) -> anyhow::Result<()> {
+    /// Undoes the last decision, or the confirmation that came after it.
+    fn undo(&mut self) -> anyhow::Result<Next> {
+        if let Some((fact, steps)) = &self.confirmed
+            && *steps >= self.session.steps()
+        {
+            return Ok(Next::Retract(fact.clone()));
+        }
         let records = self.session.undo();
         self.message = match records.is_empty() {
             true => "no decision to undo; `ungil undo` undoes a write".to_owned(),
             false => "decision undone".to_owned(),
         };
-        self.keep(&records)
+        self.keep(&records)?;
+        Ok(Next::Stay)
     }
 
     fn redo(&mut self) -> anyhow::Result<()> {

@@ -138,8 +138,10 @@ impl Review<'_> {
     ) -> anyhow::Result<Status> {
         let (mut message, mut look) = (String::new(), Look::default());
         let mut written = Written::default();
+        let mut confirmed: Vec<(Fact, usize)> = Vec::new();
         loop {
             let mut desk = self.desk()?;
+            desk.confirmed = confirmed.last().cloned();
             if message.is_empty() && !desk.stale.is_empty() {
                 let stale = desk.stale.len();
                 message =
@@ -154,8 +156,15 @@ impl Review<'_> {
             let leave = match next {
                 Next::Write { leave } => leave,
                 Next::Confirm(fact) => {
+                    confirmed.push((fact.clone(), desk.session.steps()));
                     drop(desk);
                     message = self.confirm(&[fact])?;
+                    continue;
+                }
+                Next::Retract(fact) => {
+                    confirmed.pop();
+                    drop(desk);
+                    message = self.retract(&fact)?;
                     continue;
                 }
                 _ => break,
@@ -240,6 +249,15 @@ impl Review<'_> {
             self.run.settings.name(),
             talk::counted(fixes.len(), "fix that rests", "fixes that rest")
         ))
+    }
+
+    /// Takes a fact out of the configuration again, and looks at all fixes again.
+    fn retract(&mut self, fact: &Fact) -> anyhow::Result<String> {
+        let settings = &self.run.settings;
+        let name = settings.name();
+        settings.retract(fact)?;
+        self.run = self.analyse()?;
+        Ok(format!("confirmation undone: it is no longer in {name}"))
     }
 
     fn analyse(&self) -> anyhow::Result<Session> {

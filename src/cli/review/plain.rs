@@ -35,7 +35,9 @@ pub(super) fn ask(desk: &mut Desk<'_>, _talk: &Talk) -> anyhow::Result<Next> {
         }
         match next {
             Next::Help => write_results(help().as_bytes())?,
-            Next::Write { .. } | Next::Confirm(_) | Next::Leave => return Ok(next),
+            Next::Write { .. } | Next::Confirm(_) | Next::Retract(_) | Next::Leave => {
+                return Ok(next);
+            }
             Next::Stay | Next::Ask(_) | Next::Edit => {}
         }
     }

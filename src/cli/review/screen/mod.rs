@@ -77,7 +77,9 @@ pub(super) fn ask(desk: &mut Desk<'_>, talk: &Talk) -> anyhow::Result<Next> {
             terminal = ratatui::try_init()?;
         }
         match next {
-            Next::Write { .. } | Next::Confirm(_) | Next::Leave => return Ok(next),
+            Next::Write { .. } | Next::Confirm(_) | Next::Retract(_) | Next::Leave => {
+                return Ok(next);
+            }
             Next::Ask(question) => screen.mode = Mode::Ask(question, String::new()),
             Next::Help => screen.mode = Mode::Help(0),
             Next::Stay | Next::Edit => {}
