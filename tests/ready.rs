@@ -106,7 +106,7 @@ fn what_locks_account_for_is_the_one_thing_to_confirm() {
 
 #[test]
 fn what_is_private_without_a_short_proof_is_the_one_thing_to_confirm() {
-    asks_once(include_str!("ready/asked.c"), "which could not be proven");
+    asks_once(include_str!("ready/asked.c"), "this could not be proven");
 }
 
 #[test]

@@ -298,7 +298,7 @@ fn what_is_behind_a_capsule_may_be_written_by_two_threads() {
     let cast = of("((Buffer *)b)->length++;");
     assert_eq!(cast.as_deref(), Some("`((Buffer *)b)->length`"));
     let whole = of("memset(b, 0, sizeof(*b));");
-    assert_eq!(whole.as_deref(), Some("`b by memset`"));
+    assert_eq!(whole.as_deref(), Some("`b` by `memset`"));
     let helper = of("buffer_clear(b);");
     assert_eq!(helper.as_deref(), Some("`buffer->length`"));
     assert_eq!(of("lib_step(&b->text);").as_deref(), Some("`lib_step`"));

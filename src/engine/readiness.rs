@@ -15,7 +15,7 @@ use crate::package::Package;
 use crate::rule::{Finding, Outcome, PackageCx, Rule, Suppression, suppressions};
 use crate::source::{ByteOffset, FileId};
 use crate::transforms;
-use crate::writes::{Left, Places, Reach, Why};
+use crate::writes::{IN_MACRO, Left, Places, Reach, Why};
 
 /// Most names that an assumption lists.
 const SHOWN: usize = 6;
@@ -174,7 +174,7 @@ impl Open {
                 self.in_words()
             );
             if !self.statics.is_empty() {
-                open += &format!(" (static: {})", listed(&self.statics, SHOWN));
+                open += &format!(" (static variables: {})", listed(&self.statics, SHOWN));
             }
             parts.push(open);
         } else if !self.is_complete {
@@ -206,21 +206,19 @@ const fn asked(why: Why) -> &'static str {
              that depends on them"
         }
         Why::Guarded => {
-            "what is read of these with their lock held is not relied on after it is \
-             released, and what belongs together is changed while it is held once"
+            "what was read under the lock of these is not used after the lock is released, and \
+             values that belong together change within one hold of the lock"
         }
         Why::Once => "all uses of what these functions set come after the call that runs them",
         Why::Again => {
             "Python code does not call `__init__` again on an object that other threads use"
         }
         Why::Stale => {
-            "no other thread changes the container or releases the object before these \
-             uses (the size of a container that is copied separately, an object whose \
-             reference was given up, or a value borrowed from it)"
+            "no other thread changes or frees these before they are used (a size that was read \
+             separately, an object whose reference was given up, a borrowed value)"
         }
         Why::Unproven => {
-            "no other thread uses what these change while they run, which could not be \
-             proven"
+            "no other thread uses the memory that these write (this could not be proven)"
         }
         Why::Unread => "these are safe although no analysed file defines them or shows all uses",
     }
@@ -369,16 +367,21 @@ impl<'c, 'a> Readiness<'c, 'a> {
         places.collect()
     }
 
-    /// `` `s->n` in `f` (m.c:12) ``
+    /// `` `s->n` in `f` (m.c:12) ``; `` `s->n` by `memset` in `f` (m.c:12) ``
     fn in_words(&self, left: &Left) -> String {
         let file = self.cx.file(left.file);
         let line = file.position(left.span.start()).line.0;
         let name = file.path().file_name().unwrap_or_default().display();
-        let function = match left.function.is_empty() {
-            true => String::new(),
-            false => format!(" in `{}`", left.function),
+        let (what, by) = match left.what.split_once(" by ") {
+            Some((what, by)) => (what, format!(" by `{by}`")),
+            None => (&*left.what, String::new()),
         };
-        format!("`{}`{function} ({name}:{line})", left.what)
+        let what = match (what, &left.function) {
+            (what, function) if function.is_empty() => format!("`{what}`{by}"),
+            (IN_MACRO, function) => format!("`{function}`, in a macro{by}"),
+            (what, function) => format!("`{what}`{by} in `{function}`"),
+        };
+        format!("{what} ({name}:{line})")
     }
 
     /// Whether nothing is left to do: the use is proven safe, this run repairs it, or a comment

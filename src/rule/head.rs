@@ -37,7 +37,7 @@ impl<'a> Head<'a> {
     /// # Errors
     /// Why no other function can get a head like it.
     pub fn new(cx: &'a PackageCx<'a>, item: ItemId) -> Result<Self, Refusal> {
-        const FROM_MACRO: &str = "a macro makes it";
+        const FROM_MACRO: &str = "a macro defines it";
         let function = cx.function(item).ok_or("it could not be analysed")?;
         let tokens = &cx.item(item).tokens;
         let span = |range: TokenRange| tokens.file_span(range).ok_or(FROM_MACRO);
@@ -54,14 +54,15 @@ impl<'a> Head<'a> {
             return Err(FROM_MACRO);
         }
         if !source.slice(head).ends_with(b")") || function.variadic || has_directive(source, head) {
-            return Err("its head does not have the usual form");
+            return Err("its declaration does not have the form `type name(parameters)`");
         }
         let is_named = |&param: &LocalId| !function.tree.local(param).name.is_empty();
         if !function.params.iter().all(is_named) {
             return Err("its parameters have no names");
         }
         let words = source.text(ByteSpan::new(head.start().0, name.start().0));
-        let result = result_type(&words).ok_or("its head does not have the usual form")?;
+        let result = result_type(&words)
+            .ok_or("its declaration does not have the form `type name(parameters)`")?;
         Ok(Self {
             cx,
             item,

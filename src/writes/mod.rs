@@ -94,11 +94,14 @@ pub struct Left {
     pub span: ByteSpan,
     /// The function it stands in; empty outside of functions.
     pub function: String,
-    /// What is written or called.
+    /// What is written or called: `s->n`, `s->text by strcpy`, or [`IN_MACRO`].
     pub what: String,
     /// Why it is left.
     pub why: Why,
 }
+
+/// What is written where the text of a macro has no name for it.
+pub const IN_MACRO: &str = "a place of a macro";
 
 /// What is left, with the files whose functions reach it that Python calls, or code that is not seen.
 pub type Places = BTreeMap<Rc<Left>, BTreeSet<FileId>>;

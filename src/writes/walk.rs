@@ -13,7 +13,7 @@ use super::reached::Reached;
 use super::targets::Targets;
 use super::text::Text;
 use super::value::{Kinds, Value};
-use super::{Left, Why};
+use super::{IN_MACRO, Left, Why};
 use crate::ast::{ExprId, ExprKind, Function, Name, Storage, TokenRange, Type};
 use crate::program::Types;
 use crate::roles::Role;
@@ -249,7 +249,7 @@ impl<'c, 'a> Walk<'c, 'a> {
         match self.cx.tree(item).map(|tree| &tree.expr(expr).kind) {
             Some(ExprKind::Member { field, .. }) => format!("->{field}"),
             Some(ExprKind::Name(Name::Global(name))) => name.to_string(),
-            _ => "a place of a macro".to_owned(),
+            _ => IN_MACRO.to_owned(),
         }
     }
 

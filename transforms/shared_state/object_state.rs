@@ -100,8 +100,8 @@ fn finding<'c, 'p>(
     let outcome = match fix(cx, state, all, users) {
         Ok(fix) => Outcome::Fix(fix),
         Err(why) => Outcome::Manual(format!(
-            "{why}; hold the lock of the object around each use of these fields, with \
-             `Py_BEGIN_CRITICAL_SECTION(self)`"
+            "hold the lock of the object around each use of these fields, with \
+             `Py_BEGIN_CRITICAL_SECTION(self)` (not done automatically: {why})"
         )),
     };
     Some(Finding {
@@ -152,8 +152,10 @@ fn notes(cx: &PackageCx<'_>, state: &ObjectState) -> Vec<Note> {
     }
     let more = super::shorten(&mut notes, 2 * SHOWN);
     if let Some(last) = notes.last_mut().filter(|_| more > 0) {
-        last.text
-            .push_str(&format!("; {more} more methods use them"));
+        last.text += &match more {
+            1 => "; 1 more method uses these fields".to_owned(),
+            _ => format!("; {more} more methods use these fields"),
+        };
     }
     notes
 }
@@ -270,7 +272,9 @@ fn fix<'c, 'p>(
         fix.assume(acquire.assumption());
     }
     for (name, why) in refused {
-        fix.assume(format!("you add the lock to `{name}` by hand: {why}"));
+        fix.assume(format!(
+            "you add the lock to `{name}` by hand, because {why}"
+        ));
     }
     Ok(fix)
 }

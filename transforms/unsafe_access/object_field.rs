@@ -177,7 +177,13 @@ impl Look<'_> {
             return self.tell(expr, message, Outcome::Manual(advice.to_owned()));
         }
         let (_, functions) = self.access(expr)?;
-        let message = format!("`{field}` is used directly");
+        let message = match &**field {
+            "ob_refcnt" => {
+                "`ob_refcnt` is used directly, but the free-threaded build has no such field"
+                    .to_owned()
+            }
+            _ => format!("`{field}` is used directly, so it is not read or written atomically"),
+        };
         self.tell(expr, message, self.outcome(expr, object, functions))
     }
 

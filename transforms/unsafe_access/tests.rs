@@ -64,20 +64,20 @@ static int f(Thing *self, PyObject *arg, Mine *mine, PyObject **all)
     return use(name, mine->ob_item);
 }
 "#), @"
-    6: `ob_type` is used directly
+    6: `ob_type` is used directly, so it is not read or written atomically
       by hand: use `Py_TYPE`, or `Py_SET_TYPE` to change it
-    13: `ob_type` is used directly
+    13: `ob_type` is used directly, so it is not read or written atomically
       safe: use the C API: `ob_type` → `Py_TYPE`
-    14: `ob_refcnt` is used directly
+    14: `ob_refcnt` is used directly, but the free-threaded build has no such field
       review: use the C API: `ob_refcnt` → `Py_SET_REFCNT`
       assumes that the count was set before: this does not initialise new memory
-    15: `ob_type` is used directly
+    15: `ob_type` is used directly, so it is not read or written atomically
       safe: use the C API: `ob_type` → `Py_TYPE`
-    15: `ob_type` is used directly
+    15: `ob_type` is used directly, so it is not read or written atomically
       safe: use the C API: `ob_type` → `Py_TYPE`
-    17: `ob_refcnt` is used directly
+    17: `ob_refcnt` is used directly, but the free-threaded build has no such field
       by hand: use `Py_REFCNT`, or `Py_SET_REFCNT` to change it
-    20: `ob_size` is used directly
+    20: `ob_size` is used directly, so it is not read or written atomically
       review: use the C API: `ob_size` → `Py_SET_SIZE`
       assumes that the object is not an int, which has no size since Python 3.12
     @@
@@ -110,11 +110,11 @@ static void f(PyObject *a, PyObject *b)
     use(meta, ((PyVarObject *)((PyObject *)a->ob_type)->ob_type)->ob_size);
 }
 "#), @r"
-    4: `ob_type` is used directly
+    4: `ob_type` is used directly, so it is not read or written atomically
       safe: use the C API: `ob_type` → `Py_TYPE`
-    5: `ob_type` is used directly
+    5: `ob_type` is used directly, so it is not read or written atomically
       safe: use the C API: `ob_type` → `Py_SET_TYPE`
-    6: `ob_size` is used directly
+    6: `ob_size` is used directly, so it is not read or written atomically
       safe: use the C API: `ob_size` → `Py_SIZE`
     @@
      static void f(PyObject *a, PyObject *b)
@@ -161,13 +161,13 @@ static long f(PyObject *o, PyLongObject *number, PyTupleObject *row)
           by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int
         4: since Python 3.12 an int has no `ob_size`
           by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int
-        5: `ob_size` is used directly
+        5: `ob_size` is used directly, so it is not read or written atomically
           safe: use the C API: `ob_size` → `Py_SET_SIZE`
         5: since Python 3.12 an int has no `ob_size`
           by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int
         6: since Python 3.12 an int has no `ob_size`
           by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int
-        7: `ob_size` is used directly
+        7: `ob_size` is used directly, so it is not read or written atomically
           safe: use the C API: `ob_size` → `Py_SIZE`
         @@
          {

@@ -123,7 +123,7 @@ pub(super) const KEYS: &[(char, Action, &str)] = &[
     ('-', Action::LessContext, "fewer lines around changes"),
     ('v', Action::Side, "both texts, new only, old only"),
     ('i', Action::Why, "the reason, the diff, or both"),
-    ('u', Action::Undo, "undo the last decision"),
+    ('u', Action::Undo, "undo the last decision or confirmation"),
     ('U', Action::Redo, "redo it"),
     ('w', Action::Write, "write what is accepted, and continue"),
     ('?', Action::Help, "all keys"),

@@ -22,7 +22,8 @@ impl Draft<'_, '_> {
             let strong = lookup.replacement.strong;
             self.fix.assume(format!(
                 "no other thread makes the list shorter: if `{strong}` returns `NULL`, the \
-                 function reads it or continues with the exception, and none of its exits fits"
+                 function uses the `NULL` or continues with the exception set, and none of its exits \
+                 fits"
             ));
         }
     }

@@ -32,7 +32,7 @@ pub fn is_behind_condition(reason: &str) -> bool {
 }
 
 /// What the reason says for which a lookup is left whose function is the argument of a macro.
-const NAME_IN_MACRO: &str = "gets the name of the function and may make another name of it";
+const NAME_IN_MACRO: &str = "gets the name of the function and may build other names from it";
 
 /// Whether a lookup was left because a macro gets the name of its function.
 #[must_use]
@@ -113,8 +113,8 @@ pub(in crate::strong) enum Reason {
     #[error("the call is in the macro `{0}`: change the macro together with its uses")]
     InMacro(String),
     #[error(
-        "the macro `{0}` {gets}: pass the strong function, and define every name that `{0}` makes \
-         of it",
+        "the macro `{0}` {gets}: pass the strong function, and define each name that `{0}` builds \
+         from it",
         gets = NAME_IN_MACRO
     )]
     NameInMacro(String),
@@ -202,8 +202,8 @@ pub(in crate::strong) enum Reason {
     )]
     OutParameterType(String),
     #[error(
-        "the reference in `{0}` is already released or given away where the function does not own \
-         one: check the original code"
+        "the function releases or gives away a reference in `{0}` that it does not own: correct \
+         the original code first"
     )]
     OverRelease(String),
     #[error(

@@ -22,7 +22,7 @@ fn the_rest_of_the_chain_gets_braces() {
     return i;
 "#
     ), @r#"
-    5: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    5: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
          if (i == 0) {
              return 0;
@@ -73,9 +73,9 @@ fn chains_in_chains() {
     return i;
 "#
     ), @"
-    7: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
-    9: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
-    11: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    7: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    9: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    11: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
              i = 1;
          }
@@ -165,8 +165,8 @@ fn both_of_a_chain() {
     return i;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
-    6: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    6: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -204,7 +204,7 @@ fn an_if_on_a_line_of_its_own_stays_there() {
     return i;
 "#
     ), @"
-    6: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    6: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
          if (i == 0)
              return 0;

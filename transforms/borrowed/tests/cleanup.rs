@@ -88,7 +88,7 @@ done:
     return rc;
 "#
     ), @"
-    7: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    7: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -128,7 +128,7 @@ done:
     return rc;
 "#
     ), @"
-    6: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    6: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
          int rc = -1;
          while (i > 0) {
@@ -206,7 +206,7 @@ fn an_exit_inside_does_not_keep_the_branches_apart() {
     return 0;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {

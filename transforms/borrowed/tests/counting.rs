@@ -103,7 +103,7 @@ fn pair_around_a_call() {
     return n;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -129,7 +129,7 @@ fn pair_with_later_use() {
     return n;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {

@@ -83,7 +83,7 @@ fn condition_is_the_last_use() {
     return (int)i;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -109,7 +109,7 @@ fn condition_with_exit() {
     return (int)i;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -138,7 +138,7 @@ fn condition_with_exit_and_join() {
     return (int)i;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -170,8 +170,8 @@ fn two_releases_in_one_new_else() {
     return (int)i;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
-    4: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    4: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -205,7 +205,7 @@ fn else_branch() {
     return 0;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -284,7 +284,7 @@ fn switch_cases() {
     return 0;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -320,7 +320,7 @@ fn scope_of_the_block() {
     return 0;
 "#
     ), @"
-    4: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    4: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
      {
          if (i) {
@@ -348,7 +348,7 @@ fn do_while_zero_macro_code() {
     return 0;
 "#
     ), @"
-    5: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    5: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
          PyObject *item;
          do {
@@ -376,7 +376,7 @@ fn while_loop_with_lookup_in_condition() {
     return 0;
 "#
     ), @"
-    4: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    4: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
      {
          PyObject *item;
@@ -411,7 +411,7 @@ done:
 }
 "#
     ), @"
-    4: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    4: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
      #define TRY(x) do { if ((x) < 0) goto done; } while (0)
      static int f(PyObject *list) {

@@ -43,12 +43,12 @@ fn a_release_drops_a_count_on_purpose() {
     }
     return 0;
 "#
-    ), @"3: the reference in `value` is already released or given away where the function does not own one: check the original code");
+    ), @"3: the function releases or gives away a reference in `value` that it does not own: correct the original code first");
     insta::assert_snapshot!(super::all("void drop(PyObject *ref)
 {
     Py_DECREF(PyWeakref_GetObject(ref));
 }
-"), @"3: the reference in `referent` is already released or given away where the function does not own one: check the original code");
+"), @"3: the function releases or gives away a reference in `referent` that it does not own: correct the original code first");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn the_slot_is_filled_anew() {
     return 0;
 "#
     ), @"
-        3: the reference in `last` is already released or given away where the function does not own one: check the original code
+        3: the function releases or gives away a reference in `last` that it does not own: correct the original code first
         ");
 }
 
@@ -92,7 +92,7 @@ fn others_do_without_it() {
     return 0;
 "#
     ), @"
-        3: the reference in `row` is already released or given away where the function does not own one: check the original code
+        3: the function releases or gives away a reference in `row` that it does not own: correct the original code first
         @@
          {
              PyObject *row = PyList_GetItem(list, i);

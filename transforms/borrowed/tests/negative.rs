@@ -211,7 +211,7 @@ static int f(PyObject *list)
 }
 "#;
     insta::assert_snapshot!(crate::testing::run(crate::transforms::ALL, text), @"
-        6: the macro `F` gets the name of the function and may make another name of it: pass the strong function, and define every name that `F` makes of it
+        6: the macro `F` gets the name of the function and may build other names from it: pass the strong function, and define each name that `F` builds from it
         7: the call is in the macro `GET`: change the macro together with its uses
         ");
 }
@@ -243,7 +243,7 @@ fn stored_without_a_reference_before_another_lookup() {
 "#
     ), @"
     3: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
-    5: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    5: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
      {
          PyObject *item = PyList_GetItem(list, 0);

@@ -287,7 +287,7 @@ static int replaced(PyObject *list)
     6: other code may read or replace `item`, because its address is passed on: use a separate variable for the lookup
     12: other code may read or replace `item`, because its address is passed on: use a separate variable for the lookup
     22: other code may read or replace `item`, because its address is passed on: use a separate variable for the lookup
-    33: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    33: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
      static int replaced(PyObject *list)
      {

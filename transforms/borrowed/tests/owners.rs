@@ -222,7 +222,7 @@ fn counted_twice_where_it_was_made() {
     return 0;
 "#
     ), @"
-    5: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    5: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
          PyObject *item;
          if (dict != NULL)

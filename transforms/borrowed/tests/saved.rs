@@ -335,8 +335,8 @@ fn arguments_that_are_lookups_themselves_come_first() {
     value = PyDict_GetItem(dict, PyList_GetItem(list, i));
     use(value);
     return rc;"), @"
-    6: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
-    6: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function reads it or continues with the exception, and none of its exits fits
+    6: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    6: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
     @@
          int rc = 0;
          PyObject *value;

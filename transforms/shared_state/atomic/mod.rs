@@ -36,7 +36,7 @@ use uses::{How, Mentions, Use, Uses};
 const COUNTED: &str = "one call both counts it and reads it";
 
 /// What its setters set has to fit together.
-const TOGETHER: &str = "it is set together with others";
+const TOGETHER: &str = "it is set together with other variables";
 
 /// Whether that is for a lock, which an atomic type does not replace.
 pub(super) fn needs_lock(why: &str) -> bool {
@@ -242,16 +242,16 @@ impl<'c, 'a> Atomics<'c, 'a> {
         let pointed = touches.called_by_pointer();
         if !pointed.is_empty() {
             fix.assume(format!(
-                "no caller that calls {} through a pointer is a signal handler, or relies on two \
-                 calls to read the same `{name}`",
+                "callers that call {} through a pointer are not signal handlers, and do not rely on \
+                 two calls reading the same `{name}`",
                 listed(pointed.iter(), NAMED)
             ));
         }
         let others = touches.called_elsewhere();
         if !others.is_empty() {
             fix.assume(format!(
-                "no code outside the analysed files calls {} and relies on two calls to read the \
-                 same `{name}`",
+                "code outside the analysed files that calls {} does not rely on two calls reading \
+                 the same `{name}`",
                 listed(others.iter(), NAMED)
             ));
         }
@@ -262,7 +262,7 @@ impl<'c, 'a> Atomics<'c, 'a> {
             .collect();
         if !beside.is_empty() {
             fix.assume(format!(
-                "no code that reads the new `{name}` relies on what is done together with setting \
+                "code that reads the new `{name}` does not rely on what is done together with setting \
                  it: {}",
                 beside.join(", ")
             ));

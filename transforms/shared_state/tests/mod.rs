@@ -125,7 +125,7 @@ static PyObject *g(PyObject *self) { return decimal; }
         1: `decimal` is filled on first use: two threads may both fill it
           6: `f` writes it here
           review: make the value of `decimal` first, and store it under a mutex
-          assumes that `decimal` is not made by one thread while it fails in another: the exception of the other one would be pending beside the value
+          assumes that two threads do not make `decimal` at the same time with one of them failing: that one would return the value of the other with its own exception set
           assumes that `decimal` is already filled where it is read without the mutex
         @@
          static PyObject *decimal;
@@ -174,7 +174,7 @@ f(PyObject *self, PyObject *unused)
         1: `type` is filled on first use: two threads may both fill it
           9: `f` writes it here
           review: make the value of `type` first, and store it under a mutex
-          assumes that `type` is not made by one thread while it fails in another: the exception of the other one would be pending beside the value
+          assumes that two threads do not make `type` at the same time with one of them failing: that one would return the value of the other with its own exception set
         1: `more` is filled on first use: two threads may both fill it
           14: `f` writes it here
           by hand: the function returns early if it is already filled: fill it during module initialisation, or make the value first and store it under a `PyMutex` if the variable is still empty
@@ -546,7 +546,7 @@ static PyMethodDef counter_methods[] = {{\"bump\", (PyCFunction)bump, METH_VARAR
 "), @"
     3: methods of `Counter` use its field `count` without a lock, and others change it at the same time
       3: `bump` changes `count`
-      by hand: `bump`: a macro makes it; hold the lock of the object around each use of these fields, with `Py_BEGIN_CRITICAL_SECTION(self)`
+      by hand: hold the lock of the object around each use of these fields, with `Py_BEGIN_CRITICAL_SECTION(self)` (not done automatically: `bump`: a macro defines it)
     ");
 }
 

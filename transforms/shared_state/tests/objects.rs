@@ -51,19 +51,19 @@ fn two_objects_are_held_by_one_section() {
     let made = "Counter *made = PyObject_New(Counter, &Counter_Type); made->count = self->count;";
     assert_eq!(method(made), "silent");
     assert_eq!(method("self->count++; use(other->ob_type);"), "silent");
-    insta::assert_snapshot!(method("Counter *o; PyArg_Parse(other, \"O!\", &T, &o); self->count += o->count;"), @"assumes that you add the lock to `move` by hand: it also uses `count` of `o`, which is not known at its beginning: lock both objects with `Py_BEGIN_CRITICAL_SECTION2` there");
-    insta::assert_snapshot!(method("self->count += ((Counter *)self->item)->count;"), @"assumes that you add the lock to `move` by hand: it also uses `count` of `item`, which is not known at its beginning: lock both objects with `Py_BEGIN_CRITICAL_SECTION2` there");
-    insta::assert_snapshot!(method("Counter *o = (Counter *)self->item; self->count += o->count;"), @"assumes that you add the lock to `move` by hand: it also uses `count` of `o`, which is not known at its beginning: lock both objects with `Py_BEGIN_CRITICAL_SECTION2` there");
+    insta::assert_snapshot!(method("Counter *o; PyArg_Parse(other, \"O!\", &T, &o); self->count += o->count;"), @"assumes that you add the lock to `move` by hand, because it also uses `count` of `o`, which is not known at its beginning: lock both objects with `Py_BEGIN_CRITICAL_SECTION2` there");
+    insta::assert_snapshot!(method("self->count += ((Counter *)self->item)->count;"), @"assumes that you add the lock to `move` by hand, because it also uses `count` of `item`, which is not known at its beginning: lock both objects with `Py_BEGIN_CRITICAL_SECTION2` there");
+    insta::assert_snapshot!(method("Counter *o = (Counter *)self->item; self->count += o->count;"), @"assumes that you add the lock to `move` by hand, because it also uses `count` of `o`, which is not known at its beginning: lock both objects with `Py_BEGIN_CRITICAL_SECTION2` there");
 }
 
 #[test]
 fn an_object_may_be_missing() {
     let body = "\n{\n    self->count = ((Counter *)other)->count;\n    return 0;\n}\n";
     let setter = format!("static int move(Counter *self, PyObject *other, void *closure){body}");
-    insta::assert_snapshot!(locked(&setter, SETTER), @"assumes that you add the lock to `move` by hand: it also uses fields of `other`, which may be `NULL`: if it is not, lock both objects with `Py_BEGIN_CRITICAL_SECTION2`");
+    insta::assert_snapshot!(locked(&setter, SETTER), @"assumes that you add the lock to `move` by hand, because it also uses fields of `other`, which may be `NULL`: if it is not, lock both objects with `Py_BEGIN_CRITICAL_SECTION2`");
     let method = format!("static PyObject *move(Counter *self, PyObject *other){body}");
     let called = format!("{method}static void g(Counter *self) {{ move(self, NULL); }}\n");
-    insta::assert_snapshot!(locked(&called, METHOD), @"assumes that you add the lock to `move` by hand: it also uses fields of `other`, which may be `NULL`: if it is not, lock both objects with `Py_BEGIN_CRITICAL_SECTION2`");
+    insta::assert_snapshot!(locked(&called, METHOD), @"assumes that you add the lock to `move` by hand, because it also uses fields of `other`, which may be `NULL`: if it is not, lock both objects with `Py_BEGIN_CRITICAL_SECTION2`");
     assert!(locked(&method, METHOD).contains("SECTION2(self, other)"));
 }
 
@@ -169,8 +169,8 @@ fn bodies_that_let_the_lock_go_where_they_use_a_field_are_left() {
         "self->count++;\n    Py_CLEAR(self->item);\n    return PyObject_Str(arg);",
     ];
     insta::assert_snapshot!(bodies.map(told).join("\n"), @r"
-    assumes that you add the lock to `bump` by hand: its body detaches the thread, which releases the lock: read the fields in a section, take strong references, and leave the section before that
-    assumes that you add the lock to `bump` by hand: `PyObject_CallOneArg` runs Python code on `item`, which may release the lock: read the field in a section, take a strong reference, leave the section, and then use it; to replace the field, swap the pointer in a section and release the old object afterwards
+    assumes that you add the lock to `bump` by hand, because its body detaches the thread, which releases the lock: read the fields in a section, take strong references, and leave the section before that
+    assumes that you add the lock to `bump` by hand, because `PyObject_CallOneArg` runs Python code on `item`, which may release the lock: read the field in a section, take a strong reference, leave the section, and then use it; to replace the field, swap the pointer in a section and release the old object afterwards
     split
     ");
 }
