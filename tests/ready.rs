@@ -101,7 +101,7 @@ fn asks_once(text: &'static str, says: &str) {
 
 #[test]
 fn what_locks_account_for_is_the_one_thing_to_confirm() {
-    asks_once(include_str!("ready/locked.c"), "with their lock held");
+    asks_once(include_str!("ready/locked.c"), "under the lock of these");
 }
 
 #[test]

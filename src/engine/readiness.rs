@@ -169,14 +169,16 @@ impl Open {
         };
         let mut parts = Vec::new();
         if !self.kinds.is_empty() {
-            let mut open = format!(
-                "the open findings of this module are resolved: {}",
-                self.in_words()
-            );
-            if !self.statics.is_empty() {
-                open += &format!(" (static variables: {})", listed(&self.statics, SHOWN));
-            }
-            parts.push(open);
+            let named = self.kinds.iter().map(|(kind, n)| match kind {
+                OpenKind::StaticVariable => {
+                    format!("{} ({})", kind.counted(*n), listed(&self.statics, SHOWN))
+                }
+                _ => kind.counted(*n).to_string(),
+            });
+            let named = named.collect::<Vec<_>>().join(", ");
+            parts.push(format!(
+                "the open findings of this module are resolved: {named}"
+            ));
         } else if !self.is_complete {
             let rest = "nothing else in this module has shared mutable state without a lock: \
                         static variables, caches, fields of objects, C libraries";

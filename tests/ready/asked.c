@@ -1,4 +1,4 @@
-/*** a variable of each thread: `buffer by strcpy` in `f` */
+/*** a variable of each thread: `buffer` by `strcpy` in `f` */
 static _Thread_local long level;
 static __thread char buffer[16];
 static PyObject *f(PyObject *self, PyObject *arg)
@@ -126,7 +126,7 @@ static PyObject *f(PyObject *self, PyObject *args)
     return r;
 }
 
-/*** a writable buffer that is filled: `v.buf by memset` in `f` */
+/*** a writable buffer that is filled: `v.buf` by `memset` in `f` */
 static PyObject *f(PyObject *self, PyObject *args)
 {
     Py_buffer v;

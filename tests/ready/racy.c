@@ -102,7 +102,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
     return PyObject_Repr(it->name);
 }
 
-/*** the C library writes through a parameter of a helper: `to by strcpy` in `put` */
+/*** the C library writes through a parameter of a helper: `to` by `strcpy` in `put` */
 static char buffer[64];
 static void put(char *to, const char *what) { strcpy(to, what); }
 static PyObject *f(PyObject *self, PyObject *arg)
@@ -275,7 +275,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
     Py_RETURN_NONE;
 }
 
-/*** an item of a tuple of the caller: `t by PyTuple_SET_ITEM` in `f` */
+/*** an item of a tuple of the caller: `t` by `PyTuple_SET_ITEM` in `f` */
 static PyObject *f(PyObject *self, PyObject *t)
 {
     if (!PyTuple_Check(t) || PyTuple_GET_SIZE(t) == 0) { Py_RETURN_NONE; }
@@ -285,14 +285,14 @@ static PyObject *f(PyObject *self, PyObject *t)
     Py_RETURN_NONE;
 }
 
-/*** the size of a list of the caller: `l by Py_SET_SIZE` in `f` */
+/*** the size of a list of the caller: `l` by `Py_SET_SIZE` in `f` */
 static PyObject *f(PyObject *self, PyObject *l)
 {
     Py_SET_SIZE(l, 0);
     Py_RETURN_NONE;
 }
 
-/*** the type of an object of the caller: `o by Py_SET_TYPE` in `f` */
+/*** the type of an object of the caller: `o` by `Py_SET_TYPE` in `f` */
 static PyTypeObject Other = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Other"};
 static PyObject *f(PyObject *self, PyObject *o)
 {
@@ -300,21 +300,21 @@ static PyObject *f(PyObject *self, PyObject *o)
     Py_RETURN_NONE;
 }
 
-/*** the count of an object of the caller: `o by Py_SET_REFCNT` in `f` */
+/*** the count of an object of the caller: `o` by `Py_SET_REFCNT` in `f` */
 static PyObject *f(PyObject *self, PyObject *o)
 {
     Py_SET_REFCNT(o, Py_REFCNT(o) + 1);
     Py_RETURN_NONE;
 }
 
-/*** a field of a struct sequence of the caller: `s by PyStructSequence_SET_ITEM` in `f` */
+/*** a field of a struct sequence of the caller: `s` by `PyStructSequence_SET_ITEM` in `f` */
 static PyObject *f(PyObject *self, PyObject *s)
 {
     PyStructSequence_SET_ITEM(s, 0, PyLong_FromLong(3));
     Py_RETURN_NONE;
 }
 
-/*** an item of a tuple in a static: `kept by PyTuple_SetItem` in `f` */
+/*** an item of a tuple in a static: `kept` by `PyTuple_SetItem` in `f` */
 static PyObject *kept;
 static int start(void) { kept = PyTuple_New(1); return 0; }
 static PyObject *f(PyObject *self, PyObject *o)
@@ -359,7 +359,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
     Py_RETURN_NONE;
 }
 
-/*** the bytes of an argument in a tuple, by memset: `b by memset` in `f` */
+/*** the bytes of an argument in a tuple, by memset: `b` by `memset` in `f` */
 static PyObject *f(PyObject *self, PyObject *args)
 {
     char *b;
@@ -398,14 +398,14 @@ static PyObject *f(PyObject *self, PyObject *o)
     Py_RETURN_NONE;
 }
 
-/*** the characters of a string by the function: `o by PyUnicode_WriteChar` in `f` */
+/*** the characters of a string by the function: `o` by `PyUnicode_WriteChar` in `f` */
 static PyObject *f(PyObject *self, PyObject *o)
 {
     if (PyUnicode_WriteChar(o, 0, 'x') < 0) { return NULL; }
     Py_RETURN_NONE;
 }
 
-/*** characters copied into a string: `o by PyUnicode_CopyCharacters` in `f` */
+/*** characters copied into a string: `o` by `PyUnicode_CopyCharacters` in `f` */
 static PyObject *f(PyObject *self, PyObject *o)
 {
     PyObject *x = PyUnicode_FromString("x");
@@ -423,7 +423,7 @@ static PyObject *f(PyObject *self, PyObject *o)
     Py_RETURN_NONE;
 }
 
-/*** the dict of a type: `Item.tp_dict by PyDict_SetItemString` in `f` */
+/*** the dict of a type: `Item.tp_dict` by `PyDict_SetItemString` in `f` */
 static PyTypeObject Item = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item"};
 static PyObject *f(PyObject *self, PyObject *o)
 {
@@ -431,7 +431,7 @@ static PyObject *f(PyObject *self, PyObject *o)
     Py_RETURN_NONE;
 }
 
-/*** the dict of the type of an argument: `d by PyDict_SetItemString` in `f` */
+/*** the dict of the type of an argument: `d` by `PyDict_SetItemString` in `f` */
 static PyObject *f(PyObject *self, PyObject *o)
 {
     PyObject *d = Py_TYPE(o)->tp_dict;
@@ -458,7 +458,7 @@ static PyObject *f(PyObject *self, PyObject *o)
     Py_RETURN_NONE;
 }
 
-/*** a new list that others have before it is filled: `l by PyList_SET_ITEM` in `f` */
+/*** a new list that others have before it is filled: `l` by `PyList_SET_ITEM` in `f` */
 static PyObject *f(PyObject *self, PyObject *o)
 {
     PyObject *l = PyList_New(1);
@@ -520,7 +520,7 @@ static PyObject *f(PyObject *self, PyObject *call)
     return (PyObject *)it;
 }
 
-/*** arguments of a call that are used again: `args by PyTuple_SET_ITEM` in `f` */
+/*** arguments of a call that are used again: `args` by `PyTuple_SET_ITEM` in `f` */
 static PyObject *f(PyObject *self, PyObject *call)
 {
     PyObject *args = PyTuple_New(1);
@@ -545,7 +545,7 @@ static PyObject *f(PyObject *self, PyObject *l)
     return t;
 }
 
-/*** memory that a published object holds: `buf by strcpy` in `f` */
+/*** memory that a published object holds: `buf` by `strcpy` in `f` */
 typedef struct { PyObject_HEAD char *text; } Item;
 static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item)};
 static PyObject *f(PyObject *self, PyObject *l)
@@ -559,7 +559,7 @@ static PyObject *f(PyObject *self, PyObject *l)
     return (PyObject *)it;
 }
 
-/*** the whole of an object: `it by memcpy` in `f` */
+/*** the whole of an object: `it` by `memcpy` in `f` */
 typedef struct { PyObject_HEAD long n, m; } Item;
 static PyObject *f(PyObject *self, PyObject *o)
 {
@@ -569,7 +569,7 @@ static PyObject *f(PyObject *self, PyObject *o)
     Py_RETURN_NONE;
 }
 
-/*** the buffer of a bytearray that is resized: `o by PyByteArray_Resize` in `f` */
+/*** the buffer of a bytearray that is resized: `o` by `PyByteArray_Resize` in `f` */
 static PyObject *f(PyObject *self, PyObject *o)
 {
     if (PyByteArray_Resize(o, 3) < 0) { return NULL; }
@@ -587,7 +587,7 @@ static PyObject *f(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/*** the dict of a type by its function: `d by PyDict_DelItemString` in `f` */
+/*** the dict of a type by its function: `d` by `PyDict_DelItemString` in `f` */
 static PyObject *f(PyObject *self, PyObject *o)
 {
     PyObject *d = PyType_GetDict(Py_TYPE(o));
@@ -596,7 +596,7 @@ static PyObject *f(PyObject *self, PyObject *o)
     return PyLong_FromLong(r);
 }
 
-/*** the value of a cell: `o by PyCell_SET` in `f` */
+/*** the value of a cell: `o` by `PyCell_SET` in `f` */
 static PyObject *f(PyObject *self, PyObject *o)
 {
     PyCell_SET(o, Py_NewRef(self));
@@ -709,7 +709,7 @@ typedef struct { char *to; } box;
 int lib_buffer(box *out);
 static PyObject *f(PyObject *self, PyObject *o) { box b; if (lib_buffer(&b)) { b.to[0] = 'x'; } Py_RETURN_NONE; }
 
-/*** a tuple of the caller that a macro puts in a local: `t by PyTuple_SET_ITEM` in `f` */
+/*** a tuple of the caller that a macro puts in a local: `t` by `PyTuple_SET_ITEM` in `f` */
 static PyObject *f(PyObject *self, PyObject *o)
 {
     PyObject *t = PyTuple_New(1);
@@ -719,7 +719,7 @@ static PyObject *f(PyObject *self, PyObject *o)
     return t;
 }
 
-/*** an argument that only one branch replaces: `args by PyTuple_SET_ITEM` in `f` */
+/*** an argument that only one branch replaces: `args` by `PyTuple_SET_ITEM` in `f` */
 static PyObject *f(PyObject *self, PyObject *args)
 {
     if (PyTuple_GET_SIZE(args) == 0) { args = PyTuple_New(1); }
@@ -727,7 +727,7 @@ static PyObject *f(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/*** an argument that is replaced at the end of a loop: `t by PyTuple_SET_ITEM` in `f` */
+/*** an argument that is replaced at the end of a loop: `t` by `PyTuple_SET_ITEM` in `f` */
 static PyObject *f(PyObject *self, PyObject *o)
 {
     PyObject *t = PyTuple_New(1);
@@ -738,7 +738,7 @@ static PyObject *f(PyObject *self, PyObject *o)
     return t;
 }
 
-/*** an argument that a jump leaves as it was: `args by PyTuple_SET_ITEM` in `f` */
+/*** an argument that a jump leaves as it was: `args` by `PyTuple_SET_ITEM` in `f` */
 static PyObject *f(PyObject *self, PyObject *args)
 {
     if (PyTuple_GET_SIZE(args)) { goto fill; }
@@ -748,7 +748,7 @@ fill:
     Py_RETURN_NONE;
 }
 
-/*** an argument that one condition replaces: `args by PyTuple_SET_ITEM` in `f` */
+/*** an argument that one condition replaces: `args` by `PyTuple_SET_ITEM` in `f` */
 static PyObject *f(PyObject *self, PyObject *args)
 {
     if (PyTuple_GET_SIZE(args) == 0 && (args = PyTuple_New(1)) == NULL) { return NULL; }
@@ -1556,7 +1556,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
     Py_RETURN_NONE;
 }
 
-/*** where a stream stands: `((Book *)self)->file by fseek` in `f` */
+/*** where a stream stands: `((Book *)self)->file` by `fseek` in `f` */
 #include <stdio.h>
 typedef struct { PyObject_HEAD FILE *file; } Book;
 static PyObject *f(PyObject *self, PyObject *arg)
@@ -1567,7 +1567,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
     return PyBytes_FromStringAndSize(record, 16);
 }
 
-/*** where a file stands that a helper moves: `fd by lseek` in `to` */
+/*** where a file stands that a helper moves: `fd` by `lseek` in `to` */
 #include <unistd.h>
 typedef struct { PyObject_HEAD int fd; } Book;
 static void to(int fd, off_t at) { lseek(fd, at, SEEK_SET); }
@@ -1579,7 +1579,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
     return PyLong_FromSsize_t(read(book->fd, record, 16));
 }
 
-/*** where a file stands that a static variable has: `log_fd by lseek` in `f` */
+/*** where a file stands that a static variable has: `log_fd` by `lseek` in `f` */
 #include <unistd.h>
 static int log_fd = 2;
 static PyObject *f(PyObject *self, PyObject *arg)
@@ -1731,7 +1731,7 @@ static PyMethodDef of_item[] = {{"sum", sum, METH_NOARGS, NULL}, {"grow", grow, 
 static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_methods = of_item};
 static PyObject *f(PyObject *self, PyObject *arg) { return Py_NewRef((PyObject *)&ItemType); }
 
-/*** a record that was found with the lock: `r by free` in `pop` */
+/*** a record that was found with the lock: `r` by `free` in `pop` */
 typedef struct rec { struct rec *next; long key; char text[16]; } rec;
 static rec *recs;
 static PyMutex guard;
@@ -1894,7 +1894,7 @@ static atomic_long tokens;
 static int take(atomic_long *left) { if (atomic_load(left) == 0) return 0; atomic_fetch_sub(left, 1); return 1; }
 static PyObject *f(PyObject *self, PyObject *arg) { return PyLong_FromLong(take(&tokens)); }
 
-/*** memory that an atomic flag decides about: `it->text by free` in `f` */
+/*** memory that an atomic flag decides about: `it->text` by `free` in `f` */
 #include <stdatomic.h>
 #include <stdlib.h>
 typedef struct { PyObject_HEAD atomic_int closed; char *text; } Reader;
@@ -2019,7 +2019,7 @@ static PyObject *f(PyObject *self, PyObject *list)
     return capsule;
 }
 
-/*** text that Python reads without a lock: `it->name by snprintf` in `f` */
+/*** text that Python reads without a lock: `it->name` by `snprintf` in `f` */
 #include <stddef.h>
 typedef struct { PyObject_HEAD PyMutex lock; char name[32]; } Item;
 static PyMemberDef members[] = {{"name", Py_T_STRING_INPLACE, offsetof(Item, name), Py_READONLY, NULL}, {NULL}};
@@ -2063,7 +2063,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
     return lib_close();
 }
 
-/*** atomic numbers that are written as bytes: `hits by memset` in `f` */
+/*** atomic numbers that are written as bytes: `hits` by `memset` in `f` */
 #include <stdatomic.h>
 #include <string.h>
 static atomic_int hits[8];
@@ -2185,7 +2185,7 @@ static int item_init(PyObject *op, PyObject *args, PyObject *kwds)
 static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_new = PyType_GenericNew, .tp_init = item_init};
 static PyObject *f(PyObject *self, PyObject *arg) { Py_RETURN_NONE; }
 
-/*** a text that is copied with the lock it is read with: `before by free` in `f` */
+/*** a text that is copied with the lock it is read with: `before` by `free` in `f` */
 static PyMutex guard;
 static char *name;
 static PyObject *get(PyObject *self, PyObject *unused)
@@ -2210,7 +2210,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
 }
 static PyMethodDef others[] = {{"get", get, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
 
-/*** records that are taken out, and such as nobody takes out: `j by free` in `f` */
+/*** records that are taken out, and such as nobody takes out: `j` by `free` in `f` */
 typedef struct rec { struct rec *next; long key; char text[16]; } rec;
 typedef struct job { struct job *next; long key; } job;
 static rec *recs;
@@ -2254,7 +2254,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
 }
 static PyMethodDef others[] = {{"add", add, METH_O, NULL}, {NULL, NULL, 0, NULL}};
 
-/*** what a function of Python fills in by a pointer: `type by PyErr_Fetch` */
+/*** what a function of Python fills in by a pointer: `type` by `PyErr_Fetch` */
 typedef struct { PyObject_HEAD PyObject *type, *value, *trace; } Item;
 static void save(PyObject **type, PyObject **value, PyObject **trace) { PyErr_Fetch(type, value, trace); }
 static PyObject *f(PyObject *self, PyObject *arg)
@@ -2298,7 +2298,7 @@ static PyBufferProcs procs = {get, release};
 static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_as_buffer = &procs};
 static PyObject *f(PyObject *self, PyObject *arg) { Py_RETURN_NONE; }
 
-/*** a module that keeps a number in its own dict: `self by PyObject_SetAttrString` */
+/*** a module that keeps a number in its own dict: `self` by `PyObject_SetAttrString` */
 static PyObject *f(PyObject *self, PyObject *arg)
 {
     PyObject *old = PyObject_GetAttrString(self, "count");
@@ -2702,7 +2702,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
     return (PyObject *)PyObject_New(Item, &ItemType);
 }
 
-/*** an attribute of a type: `(PyObject *)Py_TYPE(arg) by PyObject_SetAttrString` in `f` */
+/*** an attribute of a type: `(PyObject *)Py_TYPE(arg)` by `PyObject_SetAttrString` in `f` */
 static PyObject *f(PyObject *self, PyObject *arg)
 {
     PyObject *n = PyObject_GetAttrString((PyObject *)Py_TYPE(arg), "count");
@@ -2715,7 +2715,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
     return next;
 }
 
-/*** an attribute of the package's own type: `(PyObject *)&ItemType by PyObject_SetAttrString` in `f` */
+/*** an attribute of the package's own type: `(PyObject *)&ItemType` by `PyObject_SetAttrString` in `f` */
 static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item"};
 static PyObject *f(PyObject *self, PyObject *arg)
 {
@@ -2729,7 +2729,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
     return next;
 }
 
-/*** an attribute of an imported module: `module by PyObject_SetAttrString` in `f` */
+/*** an attribute of an imported module: `module` by `PyObject_SetAttrString` in `f` */
 static PyObject *f(PyObject *self, PyObject *arg)
 {
     PyObject *module = PyImport_ImportModule("m");
@@ -2806,7 +2806,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
     Py_RETURN_NONE;
 }
 
-/*** a format that stores a number: `&it->at by snprintf` in `f` */
+/*** a format that stores a number: `&it->at` by `snprintf` in `f` */
 typedef struct { PyObject_HEAD int at; } Item;
 static PyObject *f(PyObject *self, PyObject *arg)
 {
