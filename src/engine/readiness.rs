@@ -220,7 +220,7 @@ const fn asked(why: Why) -> &'static str {
              separately, an object whose reference was given up, a borrowed value)"
         }
         Why::Unproven => {
-            "no other thread uses the memory that these write (this could not be proven)"
+            "no other thread uses what these change while they run (this could not be proven)"
         }
         Why::Unread => "these are safe although no analysed file defines them or shows all uses",
     }
