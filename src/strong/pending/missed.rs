@@ -22,8 +22,7 @@ use super::{Flow, Pending};
 use crate::ast::{ExprId, ExprKind, Name, StmtId, StmtKind, Tree, TypeKind, UnaryOp};
 use crate::capi::{self, OnNull, Returns};
 use crate::cfg::{
-    Base, BlockId, Callee, Instr, InstrKind, Operand, Place, Point, Projection, TempId, Terminator,
-    reaches,
+    Base, BlockId, Callee, Instr, InstrKind, Operand, Point, TempId, Terminator, reaches,
 };
 use crate::dataflow::{self, Analysis, Direction, NodeId};
 use crate::rule::PackageCx;
@@ -241,8 +240,8 @@ pub(super) enum Step<'c> {
 
 /// The paths on which a call has failed with an exception.
 pub(super) struct Missed<'p, 'a> {
-    cx: &'a PackageCx<'a>,
-    tree: &'a Tree,
+    pub(super) cx: &'a PackageCx<'a>,
+    pub(super) tree: &'a Tree,
     flow: &'p Flow<'a>,
     call: Point,
     result: TempId,
@@ -425,32 +424,6 @@ impl<'p, 'a> Missed<'p, 'a> {
         })
     }
 
-    /// Whether a step does something about the `NULL` that is there afterwards, or may.
-    ///
-    /// ```c
-    /// hook = Py_XNewRef(PyList_GetItem(list, 0));       /* no item: no hook any more */
-    /// if (is_text(PyList_GetItem(list, 1)))             /* which tests for it */
-    /// ```
-    fn handles(&self, instr: &Instr, state: &Worlds) -> bool {
-        let mut worlds = [&state.clean, &state.shown].into_iter().flatten();
-        let is_field = |place: &Place| match place.path.last() {
-            Some(Projection::Field(_)) => true,
-            last => last.is_none() && matches!(place.base, Base::Global(_)),
-        };
-        worlds.any(|world| match &instr.kind {
-            InstrKind::Store { place, value } => is_field(place) && self.is_null(world, value),
-            InstrKind::Call { callee, args, .. } => callee.name().is_some_and(|name| {
-                let sets = capi::writes(name).is_some_and(|row| row.place(0));
-                let mut args = args.iter().enumerate();
-                args.any(|(at, arg)| {
-                    let is_kept = sets && at > 0 || copes(self.cx, name, at).is_some();
-                    is_kept && self.is_null(world, arg)
-                })
-            }),
-            _ => false,
-        })
-    }
-
     /// Whether a value is what the call gave where it failed.
     pub(super) fn gives(&self, state: &Worlds, value: &Operand) -> bool {
         let shown = state.shown.as_ref();
@@ -461,7 +434,7 @@ impl<'p, 'a> Missed<'p, 'a> {
     }
 
     /// Whether a value is the `NULL` of the call, as far as is known.
-    fn is_null(&self, world: &World, value: &Operand) -> bool {
+    pub(super) fn is_null(&self, world: &World, value: &Operand) -> bool {
         world.of(value).calls.contains(&self.result)
             && world.known_of(value) != Some(Known::NonZero)
             && !matches!(world.known_of(value), Some(Known::Number(number)) if number != 0)

@@ -18,6 +18,7 @@ mod coping;
 mod dropped;
 pub(super) mod entered;
 pub(super) mod errno;
+mod handled;
 mod joins;
 mod later;
 pub(super) mod missed;

@@ -11,7 +11,7 @@
 //! to make up for it: that only a person can tell.
 
 use crate::ast::ExprId;
-use crate::capi::{REPLACEMENTS, is_unknown, keeps_pointer};
+use crate::capi::{REPLACEMENTS, Returns, effects, is_unknown, keeps_pointer};
 use crate::strong::emit::Draft;
 use crate::strong::exits::branch::is_same;
 use crate::strong::follow::hold::State;
@@ -101,14 +101,19 @@ impl Draft<'_, '_> {
     /// ```
     fn may_retain(&self, home: &Home) -> bool {
         let (scene, tree) = (self.scene, self.scene.tree);
-        let is_object = |arg: &ExprId| {
+        let is_item = |arg: &ExprId| {
             let ty = scene.cx.types().of(tree, *arg);
-            ty.is_none_or(|ty| scene.cx.types().is_object_pointer(ty))
+            let is_object = ty.is_none_or(|ty| scene.cx.types().is_object_pointer(ty));
+            let called = tree.called(*arg).and_then(effects);
+            let is_object = is_object && called.is_none_or(|it| it.returns != Returns::Plain);
+            let local = scene.as_local(*arg);
+            let is_set = |local| tree.stores().any(|(stored, _)| stored == local);
+            is_object && (local.is_none_or(is_set) || local == home.local)
         };
         let is_seen = |call: ExprId| tree.called(call).is_some_and(|it| !is_unknown(it));
         let mut calls = tree.expr_ids().filter(|&id| tree.callee(id).is_some());
-        let gets_object = |call: &ExprId| tree.arguments(*call).iter().any(is_object);
-        calls.any(|call| !is_seen(call) && gets_object(&call)) || !may_mend(scene, home)
+        let gets_item = |call: &ExprId| tree.arguments(*call).iter().any(is_item);
+        calls.any(|call| !is_seen(call) && gets_item(&call)) || !may_mend(scene, home)
     }
 
     /// A function that the code hands a pointer to keep.
