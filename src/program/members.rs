@@ -125,10 +125,13 @@ fn member(program: &Program<'_>, item: &ProgramItem, row: &InitEntry) -> Option<
     })
 }
 
+/// `Item` and `name` of `offsetof(Item, name)`; a field in a field is none of these.
 fn field(words: &[Cow<'_, str>]) -> Option<(String, String)> {
     let at = words.iter().position(|word| word.ends_with("offsetof"))?;
     let rest = words.get(at + 1..)?;
     let comma = rest.iter().position(|word| word == ",")?;
     let owner = rest.get(comma.checked_sub(1)?)?;
-    Some((owner.to_string(), rest.get(comma + 1)?.to_string()))
+    let is_within = rest.get(comma + 2).is_some_and(|word| word == ".");
+    let field = rest.get(comma + 1).filter(|_| !is_within)?;
+    Some((owner.to_string(), field.to_string()))
 }

@@ -2824,3 +2824,230 @@ static PyObject *f(PyObject *self, PyObject *arg)
 {
     return PyLong_FromLong(_Generic((Item *)arg, Item *: bump((Item *)arg), default: same(1)));
 }
+
+/*** an object that a kept dict holds, by an out-parameter: `PyDict_GetItemRef(all, key, &counts)` in `f` */
+static PyObject *all;
+static PyObject *f(PyObject *self, PyObject *key)
+{
+    PyObject *counts, *n;
+    if (PyDict_GetItemRef(all, key, &counts) <= 0) { return NULL; }
+    if (PyDict_GetItemStringRef(counts, "n", &n) <= 0) { return NULL; }
+    PyObject *next = PyLong_FromLong(PyLong_AsLong(n) + 1);
+    if (next == NULL || PyDict_SetItemString(counts, "n", next) < 0) { return NULL; }
+    return next;
+}
+static int start(PyObject *m)
+{
+    all = PyDict_New(); if (all == NULL) { return -1; }
+    return 0;
+}
+static PyModuleDef_Slot more_slots[] = {{Py_mod_exec, start}, {0, NULL}};
+
+/*** a kept list by a helper's out-parameter: `PyObject_CallMethod(pool, "pop", NULL)` in `f` */
+#include <structmember.h>
+typedef struct { PyObject_HEAD PyObject *pool; } Item;
+static int pool_of(Item *it, PyObject **out) { *out = Py_XNewRef(it->pool); return *out ? 0 : -1; }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *pool;
+    if (pool_of((Item *)arg, &pool) < 0) { return NULL; }
+    if (PyList_GET_SIZE(pool) == 0) { Py_RETURN_NONE; }
+    return PyObject_CallMethod(pool, "pop", NULL);
+}
+
+/*** a static object that is initialised at each call: `one` in `f` */
+typedef struct { PyObject_HEAD long n; } Item;
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item)};
+static Item one;
+static PyObject *f(PyObject *self, PyObject *arg) { return PyObject_Init((PyObject *)&one, &ItemType); }
+
+/*** an atomic number that helpers load and store: `n` in `get` */
+#include <stdatomic.h>
+static atomic_long n;
+static PyObject *get(void) { return PyLong_FromLong(atomic_load(&n)); }
+static void set(long to) { atomic_store(&n, to); }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    PyObject *old = get();
+    if (old == NULL) { return NULL; }
+    set(PyLong_AsLong(old) + 1);
+    return old;
+}
+
+/*** a callback gets what the package keeps: `PyDict_GetItemStringRef(data, "n", &n)` in `hook` */
+static PyObject *counts;
+static int hook(const char *event, PyObject *args, void *data)
+{
+    PyObject *n;
+    if (PyDict_GetItemStringRef(data, "n", &n) <= 0) { return -1; }
+    PyObject *next = PyLong_FromLong(PyLong_AsLong(n) + 1);
+    Py_DECREF(n);
+    int r = next ? PyDict_SetItemString(data, "n", next) : -1;
+    Py_XDECREF(next);
+    return r;
+}
+static PyObject *f(PyObject *self, PyObject *arg) { PySys_AddAuditHook(hook, counts); Py_RETURN_NONE; }
+static int start(PyObject *m)
+{
+    counts = PyDict_New(); if (counts == NULL) { return -1; }
+    return 0;
+}
+static PyModuleDef_Slot more_slots[] = {{Py_mod_exec, start}, {0, NULL}};
+
+/*** the object itself is the container: `PyObject_CallMethod(self, "pop", NULL)` in `take` */
+#include <structmember.h>
+typedef struct { PyListObject list; } Item;
+static PyObject *take(PyObject *self, PyObject *unused)
+{
+    if (PyList_GET_SIZE(self) == 0) { Py_RETURN_NONE; }
+    return PyObject_CallMethod(self, "pop", NULL);
+}
+static PyMethodDef item_methods[] = {{"take", (PyCFunction)take, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_flags = Py_TPFLAGS_DEFAULT, .tp_methods = item_methods, .tp_new = PyType_GenericNew,  .tp_base = &PyList_Type};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return (PyObject *)PyObject_New(Item, &ItemType);
+}
+
+/*** the first item of a kept list is looked at, then one is taken: `PyObject_CallMethod(it->pool, "pop", "i", 0)` in `f` */
+#include <structmember.h>
+typedef struct { PyObject_HEAD PyObject *pool; } Item;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Item *it = (Item *)arg;
+    if (PyList_GET_ITEM(it->pool, 0) == Py_None) { Py_RETURN_NONE; }
+    return PyObject_CallMethod(it->pool, "pop", "i", 0);
+}
+
+/*** a member that two helpers read: `it->n` in `fill` */
+#include <stddef.h>
+typedef struct { PyObject_HEAD Py_ssize_t n; } Item;
+static PyMemberDef members[] = {{"n", Py_T_PYSSIZET, offsetof(Item, n), 0, NULL}, {NULL}};
+static char *make(Item *it) { return PyMem_Malloc(it->n); }
+static void fill(Item *it, char *to) { memset(to, 'x', it->n); }
+static PyObject *m(PyObject *self, PyObject *unused)
+{
+    char *text = make((Item *)self);
+    if (text == NULL) { return PyErr_NoMemory(); }
+    fill((Item *)self, text);
+    PyMem_Free(text);
+    Py_RETURN_NONE;
+}
+static PyMethodDef item_methods[] = {{"m", (PyCFunction)m, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_flags = Py_TPFLAGS_DEFAULT, .tp_methods = item_methods, .tp_new = PyType_GenericNew,  .tp_members = members};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return (PyObject *)PyObject_New(Item, &ItemType);
+}
+
+/*** a member by its address: `&((Item *)self)->d` in `m` */
+#include <stddef.h>
+typedef struct { PyObject_HEAD int d; } Item;
+static PyMemberDef members[] = {{"d", Py_T_INT, offsetof(Item, d), 0, NULL}, {NULL}};
+static PyObject *m(PyObject *self, PyObject *unused)
+{
+    int *d = &((Item *)self)->d;
+    return PyLong_FromLong(*d ? 100 / *d : 0);
+}
+static PyMethodDef item_methods[] = {{"m", (PyCFunction)m, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_flags = Py_TPFLAGS_DEFAULT, .tp_methods = item_methods, .tp_new = PyType_GenericNew,  .tp_members = members};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return (PyObject *)PyObject_New(Item, &ItemType);
+}
+
+/*** a member of a struct that is dereferenced by a star: `(*(Item *)self).o` in `m` */
+#include <stddef.h>
+typedef struct { PyObject_HEAD PyObject *o; } Item;
+static PyMemberDef members[] = {{"o", Py_T_OBJECT_EX, offsetof(Item, o), 0, NULL}, {NULL}};
+static PyObject *m(PyObject *self, PyObject *unused) { return PyObject_Repr((*(Item *)self).o); }
+static PyMethodDef item_methods[] = {{"m", (PyCFunction)m, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_flags = Py_TPFLAGS_DEFAULT, .tp_methods = item_methods, .tp_new = PyType_GenericNew,  .tp_members = members};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return (PyObject *)PyObject_New(Item, &ItemType);
+}
+
+/*** a member in a struct that the object begins with: `{"o", Py_T_OBJECT_EX, offsetof(Item, base.o), 0, NULL}` */
+#include <stddef.h>
+typedef struct { PyObject_HEAD PyObject *o; } Base;
+typedef struct { Base base; int n; } Item;
+static PyMemberDef members[] = {{"o", Py_T_OBJECT_EX, offsetof(Item, base.o), 0, NULL}, {NULL}};
+static PyObject *m(PyObject *self, PyObject *unused) { return PyObject_Repr(((Base *)self)->o); }
+static PyMethodDef item_methods[] = {{"m", (PyCFunction)m, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_flags = Py_TPFLAGS_DEFAULT, .tp_methods = item_methods, .tp_new = PyType_GenericNew,  .tp_members = members};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return (PyObject *)PyObject_New(Item, &ItemType);
+}
+
+/*** a buffer of an argument that a helper releases: `view` by `PyBuffer_Release` in `done` */
+typedef struct { PyObject_HEAD Py_buffer view; } Item;
+static void done(Py_buffer *view) { PyBuffer_Release(view); }
+static PyObject *f(PyObject *self, PyObject *arg) { done(&((Item *)arg)->view); Py_RETURN_NONE; }
+
+/*** the file of an object: `fd` by `lseek` in `f` */
+#include <unistd.h>
+typedef struct { PyObject_HEAD PyObject *file; } Item;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char text[16];
+    int fd = PyObject_AsFileDescriptor(((Item *)arg)->file);
+    lseek(fd, 0, SEEK_SET);
+    return PyLong_FromSsize_t(read(fd, text, sizeof text));
+}
+
+/*** the cause of an exception: `e` by `PyException_SetCause` in `f` */
+static PyObject *f(PyObject *self, PyObject *e) { PyException_SetCause(e, PyList_New(0)); Py_RETURN_NONE; }
+
+/*** static memory that Python code fills: `line` by `PyMemoryView_FromMemory` in `f` */
+static char line[256];
+static PyObject *f(PyObject *self, PyObject *file)
+{
+    PyObject *view = PyMemoryView_FromMemory(line, sizeof line, PyBUF_WRITE);
+    if (view == NULL) { return NULL; }
+    PyObject *n = PyObject_CallMethod(file, "readinto", "O", view);
+    Py_DECREF(view);
+    if (n == NULL) { return NULL; }
+    Py_DECREF(n);
+    return PyBytes_FromStringAndSize(line, sizeof line);
+}
+
+/*** memory that a writable buffer exports: `&((Item *)op)->at` by `PyBuffer_FillInfo` in `lend` */
+typedef struct { PyObject_HEAD unsigned at; } Item;
+static const long table[4] = {1, 2, 3, 4};
+static int lend(PyObject *op, Py_buffer *view, int flags) { return PyBuffer_FillInfo(view, op, &((Item *)op)->at, sizeof(unsigned), 0, flags); }
+static PyBufferProcs as_buffer = {.bf_getbuffer = lend};
+static PyObject *m(PyObject *self, PyObject *unused)
+{
+    Item *it = (Item *)self;
+    return PyLong_FromLong(it->at < 4 ? table[it->at] : 0);
+}
+static PyMethodDef item_methods[] = {{"m", (PyCFunction)m, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item), .tp_flags = Py_TPFLAGS_DEFAULT, .tp_methods = item_methods, .tp_new = PyType_GenericNew,  .tp_as_buffer = &as_buffer};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    return (PyObject *)PyObject_New(Item, &ItemType);
+}
+
+/*** a stream on the stack that a pointer sets, with shared memory: `p` by `deflate` in `f` */
+typedef struct { unsigned char *next_out; unsigned avail_out; } z_stream;
+int deflate(z_stream *, int);
+static unsigned char out[64];
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    z_stream z = {0}, *p = &z;
+    p->next_out = out;
+    p->avail_out = sizeof out;
+    return PyLong_FromLong(deflate(p, 4));
+}
+
+/*** what kind of number a text was made of: `((Item *)arg)->kind` in `f` */
+typedef struct { PyObject_HEAD int kind; } Item;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char *text = PyOS_double_to_string(1.5, 'r', 0, 0, &((Item *)arg)->kind);
+    PyObject *r = text ? PyUnicode_FromString(text) : NULL;
+    PyMem_Free(text);
+    return r;
+}

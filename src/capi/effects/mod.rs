@@ -32,6 +32,8 @@ pub struct Effects {
     pub on_null: Vec<(u8, OnNull)>,
     /// Whether it asks an object for its value as a number of C.
     pub converts: bool,
+    /// The argument that says, if it is not zero, that what is kept is only read.
+    pub read_only: Option<u8>,
     /// What it calls, if that is what it is for.
     pub calls: Option<Calls>,
     /// Whether its result is an object that all threads share: a type, a module.
@@ -352,6 +354,7 @@ fn parse(row: &'static str) -> Option<Effects> {
         counts: notes.counts,
         uncounted: notes.uncounted,
         format: notes.format,
+        read_only: notes.read_only,
         calls: notes.calls,
         gives_global: notes.global,
         keeps: notes.keeps,
@@ -426,6 +429,7 @@ struct Notes {
     on_null: Vec<(u8, OnNull)>,
     converts: bool,
     keeps: Vec<u8>,
+    read_only: Option<u8>,
     calls: Option<Calls>,
     global: bool,
     looks: bool,
@@ -445,6 +449,7 @@ impl Notes {
                 Some(("uncounted", arg)) => notes.uncounted = Some(arg.parse().ok()?),
                 Some(("keeps", arg)) => notes.keeps.push(arg.parse().ok()?),
                 Some(("locks", arg)) => notes.locks = Some(arg.parse().ok()?),
+                Some(("readonly", arg)) => notes.read_only = Some(arg.parse().ok()?),
                 Some(("method", arg)) => notes.calls = Some(Calls::MethodIn(arg.parse().ok()?)),
                 Some(("since", version)) => notes.since = Some(version.parse().ok()?),
                 Some(("count", what)) => notes.counts = Some(parse_counts(what)?),

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Plain;
 use super::origin::Root;
 use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Type};
-use crate::capi::{self, effects, writes};
+use crate::capi::{self, acts, effects, writes};
 use crate::cfg::{
     self, Base, Cfg, Definition, Instr, InstrKind, Operand, Point, Projection, Source, TempId,
 };
@@ -222,6 +222,32 @@ impl<'p, 'c, 'a> Frame<'p, '_, 'c, 'a> {
             .argument(call, number)
             .and_then(|arg| self.type_of(arg));
         ty.is_some_and(|ty| self.types().is_number(ty))
+    }
+
+    /// Whether the number of a file comes from what others may have open, by a call or by itself: calls with
+    /// those of fields and parameters are compared elsewhere.
+    ///
+    /// ```c
+    /// lseek(PyObject_AsFileDescriptor(file), 0, SEEK_SET);
+    /// ```
+    pub(super) fn is_given_number(self, number: &Operand) -> bool {
+        let code = self.code;
+        let is_given = |instr: &Instr| {
+            let name = instr.named_call().map(|(name, _)| name);
+            name.is_some_and(|name| !acts(name).is_some_and(|act| act.opens))
+        };
+        match code.source(number).map(|(_, instr)| instr) {
+            None => matches!(number, Operand::Int(_)),
+            Some(Instr {
+                kind: InstrKind::Load { dst, .. },
+                ..
+            }) => {
+                let values = code.definitions(*dst).into_iter().flatten();
+                let mut sources = values.filter_map(|at| code.source(code.stored((*at)?)?));
+                sources.any(|(_, instr)| is_given(instr))
+            }
+            Some(instr) => is_given(instr),
+        }
     }
 
     /// The slot of a type that a pointer to a function is read from.

@@ -5,8 +5,10 @@ use super::escape::Escapes;
 use super::origin::{Foreign, Origins, Root};
 use super::touches;
 use crate::ast::{ExprId, ExprKind, Type};
-use crate::capi::{self, Acts, Effects, acts, counts, effects, writes};
-use crate::cfg::{Base, Callee, InstrKind, Operand, Place, Point, Source, addressed_local};
+use crate::capi::{self, Acts, Effects, acts, counts, effects, keeps_pointer, writes};
+use crate::cfg::{
+    Base, Callee, InstrKind, Operand, Place, Point, Projection, Source, addressed_local,
+};
 use crate::rule::ItemId;
 use crate::writes::walk::Walk;
 use crate::writes::{Left, Why};
@@ -50,7 +52,7 @@ pub(super) fn unproven(
         match &instr.kind {
             InstrKind::Store { place, value } => {
                 steps.store(at, expr, place);
-                steps.address(at, expr, value);
+                steps.lend(at, expr, (place, value));
             }
             InstrKind::Load { place, .. } => steps.load(at, expr, place),
             InstrKind::Call { callee, args, .. } => steps.call(at, expr, callee, args),
@@ -113,7 +115,12 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
         let (types, ty) = (self.frame.types(), self.frame.type_of(expr));
         let members = &self.walk().members;
         let is_struct = ty.is_some_and(|ty| types.key(ty).is_some_and(|key| types.is_struct(&key)));
-        let is_set = is_struct && members.has_objects() || members.sets_object(place);
+        // A number that a helper reads, its caller may read as well.
+        let index = self.walk().cx.call_index();
+        let is_helper = !index.calls_to(&self.code().function.name).is_empty();
+        let is_set = is_struct && members.has_objects()
+            || members.sets_object(place)
+            || is_helper && members.sets_number(place);
         if let Base::Deref(pointer) = &place.base
             && is_set
             && self.foreign(pointer, at).given
@@ -122,15 +129,36 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
         }
     }
 
-    /// What keeps the address of a number that Python sets may look at it twice: `int *n = &self->n;`.
-    fn address(&mut self, at: Point, expr: ExprId, value: &Operand) {
-        if let Operand::AddressOf(place) = value
-            && let Base::Deref(pointer) = &place.base
-            && self.walk().members.sets_number(place)
-            && self.foreign(pointer, at).given
-        {
+    /// What is stored may lead Python, or the function itself, to what others have: `view->buf = self->text`,
+    /// and `int *n = &self->n;`, where Python sets `n` between two looks at it.
+    fn lend(&mut self, at: Point, expr: ExprId, (to, value): (&Place, &Operand)) {
+        let is_buffer =
+            matches!(to.path.last(), Some(Projection::Field(field)) if &**field == "buf");
+        let is_lent = match value {
+            Operand::AddressOf(place) if self.walk().members.sets_number(place) => true,
+            _ => is_buffer && !self.is_read_only(),
+        };
+        if is_lent && self.foreign(value, at).given {
             self.leave(expr, self.walk().text(self.code().item, expr));
         }
+    }
+
+    /// Whether the buffer that the function fills is for reading: `view->readonly = 1;`.
+    fn is_read_only(&self) -> bool {
+        let stores = self
+            .code()
+            .cfg
+            .steps()
+            .filter_map(|(_, instr)| match &instr.kind {
+                InstrKind::Store { place, value } => match place.path.last() {
+                    Some(Projection::Field(field)) if &**field == "readonly" => Some(value),
+                    _ => None,
+                },
+                _ => None,
+            });
+        let mut stores = stores.peekable();
+        stores.peek().is_some()
+            && stores.all(|value| matches!(value, Operand::Int(read) if *read != 0))
     }
 
     /// What an assignment, or a step, writes.
@@ -169,8 +197,8 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
             }
             return;
         }
-        for (number, arg) in args.iter().enumerate() {
-            if self.changes(at, expr, name, number, arg) {
+        for number in 0..args.len() {
+            if self.changes(at, expr, (name, args), number) {
                 let text = match self.frame.argument(expr, number) {
                     Some(arg) => walk.text(self.code().item, arg),
                     None => format!("argument {}", number + 1),
@@ -195,8 +223,14 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
     }
 
     /// Whether a call changes what argument `number` leads to, or may, which others may have.
-    fn changes(&self, at: Point, call: ExprId, name: &str, number: usize, arg: &Operand) -> bool {
-        let row = writes(name);
+    fn changes(
+        &self,
+        at: Point,
+        call: ExprId,
+        (name, args): (&str, &[Operand]),
+        number: usize,
+    ) -> bool {
+        let (row, arg) = (writes(name), &args[number]);
         if row.is_some_and(|row| row.place(number)) {
             let place = self.code().loaded(arg).and_then(|instr| instr.place());
             return match place.map(|place| &place.base) {
@@ -205,23 +239,30 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
                 None => true,
             };
         }
-        let is_object = self.is_object(call, number);
+        let (is_object, effects) = (self.is_object(call, number), effects(name));
+        if row.is_some_and(|row| row.deep == Some(number))
+            && (effects.is_some() || self.leads_to_others(arg))
+        {
+            return true;
+        }
         if let Some(row) = row
             && row.behind(number)
             && (row.names(number) || !is_object)
         {
             return self.foreign(arg, at).given;
         }
-        let effects = effects(name);
-        if row.is_some_and(|row| row.deep == Some(number)) {
-            // `deflate(&stream, …)` of a variable is asked for elsewhere.
-            return effects.is_some() || self.leads_to_others(arg);
+        // `PyMemoryView_FromMemory(self->text, n, PyBUF_WRITE)`: whoever gets the view may write there.
+        if effects.is_some() && !is_object && keeps_pointer(name, number) {
+            let is_read = effects.and_then(|it| it.read_only);
+            let is_read = is_read.and_then(|at| args.get(usize::from(at)));
+            let is_read = matches!(is_read, Some(Operand::Int(read)) if *read != 0);
+            return !is_read && self.foreign(arg, at).given;
         }
-        // Of variables and fields with the number of a file the calls are compared elsewhere.
-        let is_handle = effects.is_none()
-            && self.frame.is_number(call, number)
-            && self.code().loaded(arg).is_some();
-        if let Some(act) = acts(name).filter(|act| is_change(name, *act, number) && !is_handle) {
+        let act = acts(name).filter(|act| is_change(name, *act, number));
+        if effects.is_none() && self.frame.is_number(call, number) {
+            return act.is_some_and(|act| !act.only_adds) && self.frame.is_given_number(arg);
+        }
+        if let Some(act) = act {
             let foreign = self.foreign(arg, at);
             // `PyBuffer_Release(view)`
             let is_one_step = effects.is_none_or(|it| is_object && is_one_step(it));
