@@ -34,6 +34,7 @@ pub mod sections;
 pub mod series;
 pub mod source;
 pub mod state;
+pub mod stress;
 pub mod strong;
 #[cfg(test)]
 mod testing;

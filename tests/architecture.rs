@@ -38,6 +38,7 @@ const LAYERS: &[&str] = &[
     "package",
     "testing",
     "transforms",
+    "stress",
     "engine",
     "review",
     "series",

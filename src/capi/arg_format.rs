@@ -127,39 +127,85 @@ fn places(name: &str) -> Option<(usize, usize)> {
     }
 }
 
+/// A piece of a format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Piece<'f> {
+    /// `(`: what follows comes from one tuple.
+    Open,
+    /// `)`
+    Close,
+    /// `|`: what follows may be left out.
+    Optional,
+    /// `$`: what follows is given by name.
+    KeywordOnly,
+    /// A unit for one Python object, with what belongs to it: `O!`, `es#`, `y*`.
+    Unit(&'f [u8]),
+}
+
+/// The pieces of a format up to its name or message; `None` for one that Python does not know.
+#[must_use]
+pub fn pieces(format: &[u8]) -> Option<Vec<Piece<'_>>> {
+    let mut pieces = Vec::new();
+    let mut rest = format;
+    while let Some(first) = rest.first() {
+        let length = match first {
+            b':' | b';' => break,
+            b'e' => match rest {
+                [_, b's' | b't', b'#', ..] => 3,
+                [_, b's' | b't', ..] => 2,
+                _ => return None,
+            },
+            _ => match rest.get(1) {
+                Some(b'#' | b'*' | b'!' | b'&') => 2,
+                _ => 1,
+            },
+        };
+        let (unit, others) = rest.split_at(length);
+        rest = others;
+        match unit {
+            b"(" => pieces.push(Piece::Open),
+            b")" => pieces.push(Piece::Close),
+            b"|" => pieces.push(Piece::Optional),
+            b"$" => pieces.push(Piece::KeywordOnly),
+            b" " => {}
+            _ => pieces.push(Piece::Unit(unit)),
+        }
+    }
+    Some(pieces)
+}
+
+/// How many arguments of the call belong to a unit; `None` for one that Python does not know.
+#[must_use]
+pub fn arguments(unit: &[u8]) -> Option<usize> {
+    Some(outs_of(unit)?.len())
+}
+
 /// What is stored through each of the arguments that a format asks for; `None` in place of what is
 /// no pointer into the parsed object. `None` for a format that Python does not know.
 fn outs(format: &[u8]) -> Option<Vec<Option<OutKind>>> {
     let mut outs = Vec::new();
-    let mut units = format.iter().copied().peekable();
-    while let Some(unit) = units.next() {
-        let next = units.next_if(|next| matches!(next, b'#' | b'*' | b'!' | b'&'));
-        match (unit, next) {
-            (b':' | b';', None) => break,
-            (b'(' | b')' | b'|' | b'$' | b' ', None) => {}
-            (b'O', Some(b'!')) => outs.extend([None, Some(OutKind::Borrowed)]),
-            (b'O', Some(b'&')) => outs.extend([None, Some(OutKind::Converted)]),
-            (b'O' | b'S' | b'U' | b'Y', None) => outs.push(Some(OutKind::Borrowed)),
-            (b's' | b'z' | b'y' | b'w', Some(b'*')) => outs.push(Some(OutKind::Buffer)),
-            (b's' | b'z' | b'y' | b'w' | b'u' | b'Z' | b't', next) => {
-                outs.push(Some(OutKind::Pointer));
-                outs.extend(next.map(|_| None));
-            }
-            (b'e', None) => {
-                units.next_if(|next| matches!(next, b's' | b't'))?;
-                // The encoding, the text in it, and its length.
-                outs.extend([None, Some(OutKind::Memory)]);
-                outs.extend(units.next_if_eq(&b'#').map(|_| None));
-            }
-            (
-                b'b' | b'B' | b'h' | b'H' | b'i' | b'I' | b'l' | b'k' | b'L' | b'K' | b'n' | b'c'
-                | b'C' | b'f' | b'd' | b'D' | b'p',
-                None,
-            ) => outs.push(None),
-            _ => return None,
+    for piece in pieces(format)? {
+        if let Piece::Unit(unit) = piece {
+            outs.extend(outs_of(unit)?);
         }
     }
     Some(outs)
+}
+
+fn outs_of(unit: &[u8]) -> Option<Vec<Option<OutKind>>> {
+    let length = unit.ends_with(b"#").then_some(None);
+    let first = match unit {
+        b"O!" => return Some(vec![None, Some(OutKind::Borrowed)]),
+        b"O&" => return Some(vec![None, Some(OutKind::Converted)]),
+        b"O" | b"S" | b"U" | b"Y" => return Some(vec![Some(OutKind::Borrowed)]),
+        // The encoding, the text in it, and its length.
+        [b'e', ..] => vec![None, Some(OutKind::Memory)],
+        b"s*" | b"z*" | b"y*" | b"w*" => vec![Some(OutKind::Buffer)],
+        [b's' | b'z' | b'y' | b'w' | b'u' | b'Z' | b't', ..] => vec![Some(OutKind::Pointer)],
+        [unit] if b"bBhHiIlkLKncCfdDp".contains(unit) => vec![None],
+        _ => return None,
+    };
+    Some(first.into_iter().chain(length).collect())
 }
 
 #[cfg(test)]

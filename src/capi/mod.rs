@@ -22,7 +22,9 @@ mod words;
 mod writes;
 
 pub use acts::{Acts, acts};
-pub use arg_format::{Stored, builds_plainly, lends_to_read, overwrites, reads_unit, stored};
+pub use arg_format::{
+    Piece, Stored, arguments, builds_plainly, lends_to_read, overwrites, pieces, reads_unit, stored,
+};
 pub use build_format::{Built, built, takes_null_for_value};
 pub use callbacks::{CALLED_TO_CLEAN_UP, CallsBack, called_alone, calls_back};
 pub use dying::{CLEARS_WEAK_LIST, counts_nothing, leaves_count};

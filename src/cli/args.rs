@@ -39,6 +39,8 @@ pub(super) enum Command {
     Review(ReviewArgs),
     /// Check changed files: references, critical sections, compiler, tests
     Verify(VerifyArgs),
+    /// Write a Python script that calls the functions of a module from several threads
+    Stress(StressArgs),
     /// Undo the last write of `migrate` or `review`
     Undo,
     /// Show the page of a rule or topic, or say why a line has a finding or has none
@@ -273,6 +275,22 @@ pub(super) struct VerifyArgs {
     pub(super) since: Option<String>,
     #[command(flatten)]
     pub(super) checks: ChecksArgs,
+}
+
+/// A script that shows races.
+#[derive(Debug, Args)]
+pub(super) struct StressArgs {
+    #[command(flatten)]
+    pub(super) analysis: AnalysisArgs,
+    /// Only the module of this name
+    #[arg(long, value_name = "NAME")]
+    pub(super) module: Option<String>,
+    /// Script to write, of which your own parts are kept [default: stress_MODULE.py, or test_stress_MODULE.py with --pytest]
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output_file: Option<PathBuf>,
+    /// Make each function a test of pytest
+    #[arg(long)]
+    pub(super) pytest: bool,
 }
 
 /// Commands of the user that prove more.

@@ -25,6 +25,7 @@ mod silence;
 mod since;
 mod stats;
 mod store;
+mod stress;
 mod talk;
 mod undo;
 mod vcs;
@@ -99,6 +100,7 @@ fn dispatch(cli: &Cli, talk: &Talk) -> anyhow::Result<Status> {
         Command::Migrate(args) => migrate::run(args, talk, &interrupt),
         Command::Review(args) => review::run(args, talk, &interrupt),
         Command::Verify(args) => verify::run(args, talk),
+        Command::Stress(args) => stress::run(args, talk, &interrupt),
         Command::Undo => undo::run(talk, &interrupt),
         Command::Explain(args) => explain::run(args, talk),
         Command::Config(args) => config::run(args, talk),

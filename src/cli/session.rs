@@ -16,7 +16,8 @@ use super::stats::Stats;
 use super::talk::Talk;
 use crate::edit::{Confidence, Fix};
 use crate::engine::{
-    Abi3t, Analysis, Bytes, Stopped, Whereabouts, abi3t, analyze, open_findings, prove, whereabouts,
+    Abi3t, Analysis, Bytes, ModuleStatus, Stopped, Whereabouts, abi3t, analyze, open_findings,
+    prove, surfaces, whereabouts,
 };
 use crate::package::{
     Package, Request, Roots, SkipReason, find_roots, load, not_analysed, unread_callers,
@@ -24,6 +25,7 @@ use crate::package::{
 use crate::render::View;
 use crate::rule::{Finding, Outcome, Rule};
 use crate::source::{FileId, LineNumber};
+use crate::stress::Surface;
 use crate::validate::Doubt;
 
 /// Stack of a worker thread in bytes: the parser recurses as deep as the code is nested.
@@ -95,6 +97,14 @@ impl Session {
         let (package, config) = (&self.package, &self.settings.engine);
         talk.while_waiting("analysing", || {
             self.threads.install(|| abi3t(package, config))
+        })
+    }
+
+    /// What Python code can call of `modules`.
+    pub(super) fn surfaces(&self, modules: &[&ModuleStatus], talk: &Talk) -> Vec<Surface> {
+        let (package, config) = (&self.package, &self.settings.engine);
+        talk.while_waiting("analysing", || {
+            self.threads.install(|| surfaces(package, config, modules))
         })
     }
 

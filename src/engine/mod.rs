@@ -18,6 +18,7 @@ mod readiness;
 mod reported;
 mod run;
 mod starts;
+mod surfaces;
 mod whereabouts;
 mod whose;
 mod workspace;
@@ -28,6 +29,7 @@ pub use dump::{Stage, dump};
 pub use needs::{NewFile, Origin, Origins};
 pub use prove::{Bytes, open_findings, prove};
 pub use readiness::{Counted, Open, OpenKind};
+pub use surfaces::surfaces;
 pub use whereabouts::{FunctionLines, LineKind, Whereabouts, lines_of, whereabouts};
 
 use std::collections::BTreeSet;

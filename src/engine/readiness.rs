@@ -45,7 +45,8 @@ pub enum OpenKind {
 
 impl OpenKind {
     /// The kind that findings of `rule` are of; `None` if they are no races.
-    fn of(rule: &Rule) -> Option<Self> {
+    #[must_use]
+    pub fn of(rule: &Rule) -> Option<Self> {
         match rule.code.get(..3)? {
             "UG1" => Some(Self::BorrowedReference),
             "UG3" => Some(Self::CriticalSection),

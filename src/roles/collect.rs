@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::layout::members;
+use super::tables::{name, named, values};
 use super::{Convention, Role, Roles, is_slot};
-use crate::ast::{
-    Designator, ExprId, ExprKind, Function, Init, InitList, Name, Tree, Type, TypeKind, UnaryOp,
-};
+use crate::ast::{ExprId, ExprKind, Function, Init, InitList, Tree, Type, TypeKind};
 use crate::program::{Body, Program, ProgramItem};
 use crate::source::FileId;
 
@@ -87,7 +85,7 @@ fn in_function(mut tables: Tables<'_>) {
         if let ExprKind::Assign { op: None, lhs, rhs } = &expr.kind
             && let ExprKind::Member { field, .. } = &tree.expr(*lhs).kind
             && is_slot(field)
-            && let Some(function) = tables.function(*rhs)
+            && let Some(function) = named(tree, *rhs)
         {
             tables.roles.add(unit, function, Role::Slot(field.clone()));
         }
@@ -137,9 +135,10 @@ impl<'t> Tables<'t> {
         };
         let roles: Vec<(Option<ExprId>, Role)> = match type_name {
             "PyMethodDef" => {
-                let flags = value("ml_flags").map(|flags| self.names(flags));
-                let flags = flags.unwrap_or_default();
-                let convention = Convention::of(flags.into_iter());
+                let flags = value("ml_flags");
+                let convention = flags.map_or(Convention::Unknown, |flags| {
+                    Convention::of_flags(self.tree, flags)
+                });
                 let name = value("ml_name").and_then(|name| self.tree.as_string(name));
                 let role = match name.is_some_and(|name| self.at_import.contains(name)) {
                     true => Role::AtImport(convention),
@@ -149,7 +148,7 @@ impl<'t> Tables<'t> {
             }
             "PyGetSetDef" => vec![(value("get"), Role::Getter), (value("set"), Role::Setter)],
             "PyType_Slot" | "PyModuleDef_Slot" => {
-                let Some(slot) = value("slot").and_then(|slot| self.name(slot)) else {
+                let Some(slot) = value("slot").and_then(|slot| name(self.tree, slot)) else {
                     return;
                 };
                 let slot = slot.strip_prefix("Py_").unwrap_or(slot);
@@ -163,76 +162,9 @@ impl<'t> Tables<'t> {
             }
         };
         for (value, role) in roles {
-            if let Some(name) = value.and_then(|value| self.function(value)) {
+            if let Some(name) = value.and_then(|value| named(self.tree, value)) {
                 self.roles.add(self.unit, name, role);
             }
         }
     }
-
-    /// The function that a value names, through casts and `&`.
-    fn function(&self, value: ExprId) -> Option<&'t str> {
-        match &self.tree.expr(value).kind {
-            ExprKind::Cast { operand, .. }
-            | ExprKind::Unary {
-                op: UnaryOp::AddressOf,
-                operand,
-            } => self.function(*operand),
-            // `_PyCFunction_CAST(f)`, `_Py_CAST(PyCFunction, f)` and what else casts are called.
-            ExprKind::Call { args, .. } => self.function(*args.last()?),
-            _ => self.name(value),
-        }
-    }
-
-    fn name(&self, value: ExprId) -> Option<&'t str> {
-        match &self.tree.expr(value).kind {
-            ExprKind::Name(Name::Global(name)) => Some(name),
-            _ => None,
-        }
-    }
-
-    /// The names in `A | B`.
-    fn names(&self, value: ExprId) -> Vec<&'t str> {
-        match &self.tree.expr(value).kind {
-            ExprKind::Binary { lhs, rhs, .. } => {
-                let mut names = self.names(*lhs);
-                names.extend(self.names(*rhs));
-                names
-            }
-            ExprKind::Cast { operand, .. } => self.names(*operand),
-            _ => self.name(value).into_iter().collect(),
-        }
-    }
-}
-
-/// The values of a table of the type `type_name`, or of one line of it, by their members; `None` if
-/// that is no table which Python reads.
-pub(super) fn values<'t>(
-    tree: &Tree,
-    type_name: &str,
-    row: &'t InitList,
-) -> Option<Vec<(&'t str, ExprId)>> {
-    let members = members(type_name)?;
-    let mut next = 0;
-    let mut values = Vec::new();
-    for (at, entry) in row.entries.iter().enumerate() {
-        if at == 1 && type_name == "PyTypeObject" && is_size(tree, &entry.value) {
-            continue;
-        }
-        let name = match entry.designators.as_slice() {
-            [Designator::Field(name)] => name.as_str(),
-            [] => members.get(next).copied().unwrap_or_default(),
-            _ => continue,
-        };
-        let at = members.iter().position(|member| *member == name);
-        next = at.map_or(next, |at| at + 1);
-        if let Init::Expr(value) = entry.value {
-            values.push((name, value));
-        }
-    }
-    Some(values)
-}
-
-/// The `0` of `PyObject_HEAD_INIT(NULL) 0, "name", …`, which stands where the name of a type would.
-fn is_size(tree: &Tree, value: &Init) -> bool {
-    matches!(value, Init::Expr(value) if matches!(tree.expr(*value).kind, ExprKind::Int(_)))
 }

@@ -44,6 +44,9 @@ pub(super) fn is_slot(field: &str) -> bool {
     tables.any(|members| members.contains(&field))
 }
 
+/// The members of a `PyType_Spec`, which names no functions itself.
+pub(super) const SPEC: &[&str] = &["name", "basicsize", "itemsize", "flags", "slots"];
+
 const TYPE: &[&str] = &[
     "head",
     "tp_name",

@@ -3,14 +3,16 @@
 mod collect;
 mod init_only;
 mod layout;
+mod tables;
 mod weak_lists;
 
 pub use init_only::{init_only, reached_only_from};
+pub use tables::{name, named, spec_values, values};
 pub use weak_lists::{COUNT_IS_ZERO, WeakList, WeakLists, has_list};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ast::Function;
+use crate::ast::{ExprId, Function, Tree};
 use crate::program::{Program, ProgramItem};
 use crate::source::FileId;
 
@@ -53,8 +55,13 @@ pub enum Convention {
 }
 
 impl Convention {
-    /// The convention that these names of flags stand for, whatever `METH_STATIC` and
+    /// The convention of the flags in a line of a method table, whatever `METH_STATIC` and
     /// `METH_CLASS` say of the first argument.
+    #[must_use]
+    pub fn of_flags(tree: &Tree, flags: ExprId) -> Self {
+        Self::of(tables::names(tree, flags).into_iter())
+    }
+
     fn of<'n>(flags: impl Iterator<Item = &'n str>) -> Self {
         let flags: BTreeSet<&str> = flags.collect();
         let has = |name| flags.contains(name);

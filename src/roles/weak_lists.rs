@@ -21,7 +21,7 @@ use std::path::Path;
 
 use rustc_hash::FxHashSet;
 
-use super::collect::values;
+use super::tables::values;
 use crate::ast::{ExprId, ExprKind, Function, Init, InitList, Name, Tree, Type, TypeKind};
 use crate::capi::PyVersion;
 use crate::facts::{Claim, Fact, Subject};
