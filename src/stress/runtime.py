@@ -510,10 +510,12 @@ def how_it_ended(status, said):
         name = signal.Signals(-status).name
     except ValueError:
         name = "exit status %d" % status
-    lines = said.splitlines()
-    marks = ("Fatal Python error", "Assertion", "ERROR:", "free(", "malloc(", "double free")
-    found = [line.strip() for line in lines if any(mark in line for mark in marks)]
-    return "%s: %s" % (name, found[0][:120]) if found else name
+    marks = ("Fatal Python error: ", "Assertion", "ERROR:", "free(", "malloc(", "double free")
+    for line in said.splitlines():
+        what = line.strip().replace("Fatal Python error: ", "")
+        if any(mark in line for mark in marks) and what not in ("Segmentation fault", "Aborted"):
+            return "%s: %s" % (name, what[:120])
+    return name
 
 
 def probe(options, name):

@@ -226,7 +226,10 @@ fn regions(surface: &Surface, scenarios: &[Scenario]) -> Vec<Region> {
                 "def {}(m):\n    return FILL_IN  # fill in: a tuple with the arguments",
                 args_of(&scenario.name)
             );
-            let what = format!("`{}` ({}): {why}.", scenario.name, scenario.place);
+            let what = format!(
+                "The arguments of `{}` ({}) cannot be guessed: {why}.",
+                scenario.name, scenario.place
+            );
             regions.push(Region::new(
                 format!("arguments of {}", scenario.name),
                 vec![what],

@@ -116,7 +116,7 @@ impl<'f, 'p> Reading<'f, 'p> {
         }
         let Some((name, at)) = passed else {
             let name = &self.function.name;
-            return Err(format!("how `{name}` reads its arguments is not known"));
+            return Err(format!("how `{name}` reads them is not known"));
         };
         let given = match given {
             Given::Tuple(_) => Given::Tuple(at),
