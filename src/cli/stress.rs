@@ -18,7 +18,7 @@ use crate::engine::{ModuleStatus, OpenKind};
 use crate::review::groups;
 use crate::rule::{Finding, Outcome, fingerprints};
 use crate::source::FileId;
-use crate::stress::{Reported, Scenario, Script, Surface, is_script, scenarios, script};
+use crate::stress::{Reported, Scenario, Script, Surface, is_script, scenarios, script, unmade};
 
 /// Letters of the id of a finding without a fix.
 const ID_LETTERS: usize = 8;
@@ -190,8 +190,7 @@ fn tell(talk: &Talk, path: &Path, surface: &Surface, scenarios: &[Scenario]) {
             unknown.join(", ")
         ));
     }
-    let types = surface.types.iter().filter(|ty| ty.make.params.is_err());
-    let types: Vec<&str> = types.map(|ty| ty.name.as_str()).collect();
+    let types = unmade(surface, scenarios);
     if !types.is_empty() {
         talk.info(&format!(
             "How to make an object is not known of these types; fill it in to have their methods \

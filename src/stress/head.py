@@ -78,17 +78,14 @@ FINDINGS = {
 {% endfor %}
 }
 
-# Each function with what `ungil` knows of its arguments: kinds of values, as KINDS below has them.
+# Each function: how it is called with the module `m`, an object `self` of the type `on`, and `args`,
+# whose kinds are those of KINDS below. `args` is None where they have to be filled in.
 SCENARIOS = {
 {% for scenario in scenarios %}
-    {{ scenario.name }}: {
-        "name": {{ scenario.name }},
-        "place": {{ scenario.place }},
-        "on": {{ scenario.on }},
-        "call": lambda m, self, args: {{ scenario.call }},
-        "args": {{ scenario.args }},
-        "required": {{ scenario.required }},
-    },
+    {{ scenario.name }}: dict(
+        call=lambda m, self, args: {{ scenario.call }},
+        on={{ scenario.on }}, args={{ scenario.args }}, required={{ scenario.required }}, place={{ scenario.place }},
+    ),
 {% endfor %}
 }
 

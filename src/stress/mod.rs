@@ -22,7 +22,7 @@ mod surface;
 mod tables;
 
 pub use scenario::{Reported, Scenario, Value, scenarios};
-pub use script::{Script, is_script, script};
+pub use script::{Script, is_script, script, unmade};
 pub use surface::{Surface, TypeSurface, surface};
 
 use std::collections::BTreeSet;

@@ -142,6 +142,9 @@ def values_of(kind):
         return [Value(lambda m: tuple([part.make(m) for part in parts]))]
     if kind.startswith("object:"):
         return [Value(lambda m: make(m, kind[7:]))]
+    if kind == "any":
+        own = [name[5:] for name in globals() if name.startswith("make_")]
+        return KINDS[kind] + [Value(lambda m, name=name: make(m, name)) for name in own]
     return KINDS[kind]
 
 
@@ -154,11 +157,47 @@ def choices(kinds, required):
             yield choice
 
 
+MADE_WITH = {}
+MAKING = threading.local()
+
+
 def make(m, name):
-    made = globals()["make_" + name](m)
+    around = getattr(MAKING, "names", ())
+    if name in around:
+        raise NotKnown("making `%s` needs one" % name)
+    MAKING.names = around + (name,)
+    try:
+        made = globals()["make_" + name](m)
+    finally:
+        MAKING.names = around
     if made is FILL_IN:
         raise NotKnown("fill in `make %s`" % name)
     return made
+
+
+def from_call(m, name, *callers):
+    """An object of a type that only functions of the module make: what one of these returns."""
+    if name in MADE_WITH:
+        return call_for(m, *MADE_WITH[name])
+    for caller in callers:
+        scenario = SCENARIOS[caller]
+        if caller in SKIP or scenario["args"] is None:
+            continue
+        for choice in itertools.islice(choices(scenario["args"], scenario["required"]), 20):
+            try:
+                made = call_for(m, caller, choice)
+            except Exception:
+                continue
+            if type(made).__name__ == name:
+                MADE_WITH[name] = (caller, choice)
+                return made
+    return FILL_IN
+
+
+def call_for(m, caller, choice):
+    world = World(m, caller, choice)
+    # The call itself would go on to use up the iterator.
+    return iter(world.on) if caller.endswith(".tp_iter") else world.call(m, world.on, world.args)
 
 
 def find(m, name):
@@ -176,9 +215,6 @@ def find(m, name):
                 if below.__name__ == name:
                     return below
     raise NotKnown("the type `%s` was not found: fill in `make %s`" % (name, name))
-
-
-MADE_WITH = {}
 
 
 def new(m, name, *kinds, **options):
@@ -208,13 +244,16 @@ def in_words(error):
 class World:
     """What the threads share: an object, and arguments."""
 
-    def __init__(self, m, scenario, choice):
+    def __init__(self, m, name, choice):
+        scenario = SCENARIOS[name]
         self.m = m
         self.call = scenario["call"]
         self.on = make(m, scenario["on"]) if scenario["on"] else None
+        if name.endswith("()"):
+            make(m, name[:-2])  # now it is known with which arguments
         self.changes = []
         if choice is None:
-            self.args = given(m, scenario["name"])
+            self.args = given(m, name)
             self.changes = [change for change in map(change_of, self.args) if change]
         else:
             self.args = []
@@ -370,31 +409,34 @@ def child_look(m, job):
 
 def child_probe(m, job):
     """Finds arguments with which the function works."""
-    scenario = SCENARIOS[job["name"]]
-    if scenario["args"] is None or scenario["name"] in ARGS:
-        world = World(m, scenario, None)
-        return {"choice": None, "first": world.run()}
+    name = job["name"]
+    scenario = SCENARIOS[name]
+    if scenario["args"] is None or name in ARGS:
+        World(m, name, None).run()
+        return {"choice": None}
     passable, error = None, None
-    for choice in choices(scenario["args"], scenario["required"]):
-        world = World(m, scenario, choice)
+    for at, choice in enumerate(choices(scenario["args"], scenario["required"])):
+        if at < job["first"]:
+            continue
+        with open(job["answer"] + ".at", "w") as file:
+            file.write(str(at))
+        world = World(m, name, choice)
         try:
             world.call(m, world.on, world.args)
         except MISFIT as found:
             error = error or in_words(found)
-        except Exception as found:
-            passable = passable or (choice, "raises " + type(found).__name__)
+        except Exception:
+            passable = passable or choice
         else:
-            return {"choice": choice, "first": "returns"}
-    if passable:
-        return {"choice": passable[0], "first": passable[1]}
-    raise NotKnown(
-        "all arguments tried raise %s: put it into ARGS, in the part `yours`" % error
-    )
+            return {"choice": choice}
+    if passable is not None:
+        return {"choice": passable}
+    raise NotKnown("all arguments tried raise %s: put better ones into ARGS" % error)
 
 
 def child_alone(m, job):
     """As many calls as the threads make, in one thread."""
-    world = World(m, SCENARIOS[job["name"]], job["choice"])
+    world = World(m, job["name"], job["choice"])
     until = None if job["exactly"] else time.monotonic() + job["seconds"]
     results, done = repeat(world, job["count"], until)
     state = world.state()
@@ -403,7 +445,7 @@ def child_alone(m, job):
 
 
 def child_together(m, job):
-    world = World(m, SCENARIOS[job["name"]], job["choice"])
+    world = World(m, job["name"], job["choice"])
     results = together(world, job["threads"], job["count"] // job["threads"])
     state = world.state()
     grown = growth(lambda: together(world, job["threads"], BATCH))
@@ -412,12 +454,11 @@ def child_together(m, job):
 
 def child_changing(m, job):
     """The calls while other threads change the arguments, and call other methods of the object."""
-    scenario = SCENARIOS[job["name"]]
-    world = World(m, scenario, job["choice"])
+    world = World(m, job["name"], job["choice"])
     partners = []
     for name, choice in job["partners"]:
-        partner = World(m, SCENARIOS[name], choice)
-        if scenario["on"] == SCENARIOS[name]["on"]:
+        partner = World(m, name, choice)
+        if SCENARIOS[job["name"]]["on"] == SCENARIOS[name]["on"]:
             partner.on = world.on
         partners.append(partner)
     done = threading.Event()
@@ -468,9 +509,10 @@ def child(job):
 
 
 class Failed(Exception):
-    def __init__(self, kind, why):
+    def __init__(self, kind, why, at=None):
         super().__init__(why)
         self.kind = kind
+        self.at = at  # the number of the arguments that were tried last
 
 
 def step(options, step, name="", **job):
@@ -497,12 +539,20 @@ def step(options, step, name="", **job):
         if ended.returncode or not os.path.exists(job["answer"]):
             if options.verbose:
                 print(said, file=sys.stderr)
-            raise Failed("crash", how_it_ended(ended.returncode, said))
+            raise Failed("crash", how_it_ended(ended.returncode, said), number_in(job["answer"]))
         with open(job["answer"]) as file:
             answer = json.load(file)
     if "not run" in answer:
         raise Failed("not run", answer["not run"])
     return answer
+
+
+def number_in(answer):
+    try:
+        with open(answer + ".at") as file:
+            return int(file.read())
+    except OSError:
+        return None
 
 
 def how_it_ended(status, said):
@@ -513,22 +563,33 @@ def how_it_ended(status, said):
     marks = ("Fatal Python error: ", "Assertion", "ERROR:", "free(", "malloc(", "double free")
     for line in said.splitlines():
         what = line.strip().replace("Fatal Python error: ", "")
-        if any(mark in line for mark in marks) and what not in ("Segmentation fault", "Aborted"):
+        is_more = not what.endswith(("Segmentation fault", "Aborted"))
+        if is_more and any(mark in line for mark in marks):
             return "%s: %s" % (name, what[:120])
     return name
+
+
+MOST_CRASHES = 5
 
 
 def probe(options, name):
     """The arguments for a function, and its result if it is not run."""
     if name in SKIP:
         return None, ("not run", "it is in SKIP")
-    try:
-        return step(options, "probe", name), None
-    except Failed as failed:
-        why = str(failed)
-        if failed.kind != "not run":
-            why = "%s with one thread, so no race is needed" % why
-        return None, (failed.kind if failed.kind != "hang" else "not run", why)
+    first, why = 0, ""
+    for _ in range(MOST_CRASHES):
+        try:
+            return step(options, "probe", name, first=first), None
+        except Failed as failed:
+            why = why or str(failed)
+            if failed.kind != "crash":
+                break
+            why = "%s with one thread already: no race is needed" % failed
+            if failed.at is None:
+                break
+            # With other arguments it may work.
+            first = failed.at + 1
+    return None, ("not run", why)
 
 
 def check(options, name, probed):

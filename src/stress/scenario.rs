@@ -37,7 +37,9 @@ pub struct Scenario {
     pub function: String,
     /// Where it begins.
     pub place: String,
-    /// The ids of the findings that it reaches.
+    /// The names of the functions that it reaches, and of the variables that these use.
+    pub reaches: BTreeSet<String>,
+    /// The ids of the findings among these.
     pub findings: Vec<String>,
 }
 
@@ -96,6 +98,7 @@ impl Maker<'_> {
             required,
             function: entry.function.clone(),
             place: entry.place.clone(),
+            reaches: entry.reaches.clone(),
             findings: reached.map(|it| it.id.clone()).collect(),
         }
     }

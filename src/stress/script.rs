@@ -219,7 +219,7 @@ fn regions(surface: &Surface, scenarios: &[Scenario]) -> Vec<Region> {
             "SKIP = set()\nARGS = {}".to_owned(),
         ),
     ];
-    regions.extend(surface.types.iter().map(|ty| maker(surface, ty)));
+    regions.extend(surface.types.iter().map(|ty| maker(surface, ty, scenarios)));
     for scenario in scenarios {
         if let Err(why) = &scenario.args {
             let body = format!(
@@ -241,7 +241,7 @@ fn regions(surface: &Surface, scenarios: &[Scenario]) -> Vec<Region> {
 }
 
 /// The region that makes an object of a type.
-fn maker(surface: &Surface, ty: &TypeSurface) -> Region {
+fn maker(surface: &Surface, ty: &TypeSurface, scenarios: &[Scenario]) -> Region {
     let name = &ty.name;
     let from = match ty.make.place.as_str() {
         "" => String::new(),
@@ -263,12 +263,41 @@ fn maker(surface: &Surface, ty: &TypeSurface) -> Region {
             (vec![what], format!("new({})", args.join(", ")))
         }
         Err(why) => {
-            let lines = vec![what, format!("It is not known how: {why}.")];
-            (lines, "FILL_IN  # fill in: an object".to_owned())
+            let callers = callers(ty, scenarios);
+            if callers.is_empty() {
+                let lines = vec![what, format!("It is not known how: {why}.")];
+                (lines, "FILL_IN  # fill in: an object".to_owned())
+            } else {
+                let line = format!("A `{name}` for the threads to share: {why}.");
+                let lines = vec![line, "What these functions return is taken.".to_owned()];
+                let args = [quoted(name)].into_iter().chain(callers);
+                let args: Vec<String> = args.collect();
+                (lines, format!("from_call(m, {})", args.join(", ")))
+            }
         }
     };
     let body = format!("def make_{name}(m):\n    return {value}");
     Region::new(format!("make {name}"), about, body)
+}
+
+/// The types of which objects have to be filled in.
+#[must_use]
+pub fn unmade<'s>(surface: &'s Surface, scenarios: &[Scenario]) -> Vec<&'s str> {
+    let is_unmade =
+        |ty: &&TypeSurface| ty.make.params.is_err() && callers(ty, scenarios).is_empty();
+    let types = surface.types.iter().filter(is_unmade);
+    types.map(|ty| ty.name.as_str()).collect()
+}
+
+/// The names, quoted, of what may make an object of a type that cannot be called: it reaches the
+/// variable of the type, and is not of the type itself.
+fn callers(ty: &TypeSurface, scenarios: &[Scenario]) -> Vec<String> {
+    let own = format!("{}.", ty.name);
+    let makes = |it: &&Scenario| it.reaches.contains(&ty.variable) && !it.name.starts_with(&own);
+    let all = scenarios.iter().filter(makes);
+    all.map(|it| quoted(&it.name))
+        .filter(|it| !it.ends_with("()\""))
+        .collect()
 }
 
 /// The name of the function with the arguments of a scenario.

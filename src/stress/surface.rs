@@ -40,7 +40,7 @@ pub fn surface(program: &Program<'_>, name: &str, files: &BTreeSet<FileId>) -> S
     let found = Found::new(program, files);
     let mut types: Vec<TypeSurface> = found
         .types()
-        .filter(|(_, _, table)| !table.name.is_empty())
+        .filter(|(_, _, table)| is_identifier(last_part(&table.name)))
         .map(|(variable, unit, table)| of_type(&found, variable, unit, &table))
         .collect();
     types.sort_by(|a, b| a.name.cmp(&b.name));
@@ -50,6 +50,14 @@ pub fn surface(program: &Program<'_>, name: &str, files: &BTreeSet<FileId>) -> S
         functions: functions(&found, name),
         types,
     }
+}
+
+fn last_part(dotted: &str) -> &str {
+    dotted.rsplit('.').next().unwrap_or_default()
+}
+
+fn is_identifier(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
 }
 
 /// `pkg.mod`, if the definition of the module or the name of a type says that; else its own name.
@@ -67,7 +75,7 @@ fn import_name(found: &Found<'_>, name: &str) -> String {
 }
 
 fn functions(found: &Found<'_>, name: &str) -> Vec<Entry> {
-    let is_own = |dotted: &str| dotted.rsplit('.').next() == Some(name);
+    let is_own = |dotted: &str| last_part(dotted) == name;
     let defs = &found.modules;
     let is_named = defs.iter().any(|(_, dotted, _)| is_own(dotted));
     let defs = defs
@@ -150,9 +158,8 @@ fn of_type(found: &Found<'_>, variable: &str, unit: FileId, table: &TypeTable) -
             slot => entries.extend(of_slot_named(found, unit, slot, named)),
         }
     }
-    let name = table.name.rsplit('.').next().unwrap_or_default();
     TypeSurface {
-        name: name.to_owned(),
+        name: last_part(&table.name).to_owned(),
         variable: variable.to_owned(),
         make: make(found, unit, table),
         entries: settle(entries),

@@ -195,6 +195,7 @@ impl Reader<'_, '_, '_> {
             if let ExprKind::Assign { op: None, lhs, rhs } = &expr.kind
                 && let ExprKind::Member { base, field, .. } = &tree.expr(*lhs).kind
                 && is_slot(field)
+                && !tree.is_null(*rhs)
                 && let (Some(variable), Some(value)) = (name(tree, *base), named(tree, *rhs))
             {
                 push_new(

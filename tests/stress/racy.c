@@ -34,7 +34,7 @@ count_letters(PyObject *module, PyObject *names)
             PyErr_Clear();
             break;
         }
-        for (int look = 0; look < 50; look++) {
+        for (int look = 0; look < 10; look++) {
             PyObject *letters = PyObject_Repr(name);
             if (letters == NULL) {
                 DONE(name);

@@ -10,7 +10,11 @@ static PyObject *odd(PyObject *m, PyObject *args) { return args; }
 static PyObject *take(PyObject *self, PyObject *args) {
     int i, j; if (!PyArg_ParseTuple(args, \"i|(ii)\", &i, &i, &j)) return NULL; return self;
 }
-static PyMethodDef methods[] = {{\"first\", first, METH_O}, {\"odd\", odd, METH_VARARGS}, {NULL}};
+static PyTypeObject Cursor_Type = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = \"m.Cursor\"};
+static PyObject *cursor(PyObject *m, PyObject *unused) { return PyObject_New(PyObject, &Cursor_Type); }
+static PyMethodDef methods[] = {
+    {\"cursor\", cursor, METH_NOARGS}, {\"first\", first, METH_O}, {\"odd\", odd, METH_VARARGS}, {NULL}
+};
 static PyMethodDef own[] = {{\"take\", take, METH_VARARGS}, {NULL}};
 static PyTypeObject Stack_Type = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = \"m.Stack\", .tp_methods = own};
 static struct PyModuleDef def = {PyModuleDef_HEAD_INIT, \"m\", NULL, 0, methods};
@@ -73,6 +77,14 @@ fn a_script_names_what_it_calls_and_what_to_fill_in() {
     # <<<
 
 
+    # A `Cursor` for the threads to share: the type has no `tp_new`, so calling it makes no object.
+    # What these functions return is taken.
+    # >>> make Cursor [8b90cb25]
+    def make_Cursor(m):
+        return from_call(m, "Cursor", "cursor")
+    # <<<
+
+
     # A new `Stack` for the threads to share; put something in, if it can.
     # It is not known how: the type has no `tp_new`, so calling it makes no object.
     # >>> make Stack [d8c5af6d]
@@ -98,40 +110,33 @@ fn a_script_names_what_it_calls_and_what_to_fill_in() {
         "abcdef": {"rule":"UG101","place":"m.c:1","state":"safe fix","functions":["first"]},
     }
 
-    # Each function with what `ungil` knows of its arguments: kinds of values, as KINDS below has them.
+    # Each function: how it is called with the module `m`, an object `self` of the type `on`, and `args`,
+    # whose kinds are those of KINDS below. `args` is None where they have to be filled in.
     SCENARIOS = {
-        "first": {
-            "name": "first",
-            "place": "m.c:1",
-            "on": None,
-            "call": lambda m, self, args: m.first(*args),
-            "args": ["list"],
-            "required": 1,
-        },
-        "odd": {
-            "name": "odd",
-            "place": "m.c:2",
-            "on": None,
-            "call": lambda m, self, args: m.odd(*args),
-            "args": None,
-            "required": 0,
-        },
-        "Stack()": {
-            "name": "Stack()",
-            "place": "",
-            "on": None,
-            "call": lambda m, self, args: make(m, "Stack"),
-            "args": [],
-            "required": 0,
-        },
-        "Stack.take": {
-            "name": "Stack.take",
-            "place": "m.c:3",
-            "on": "Stack",
-            "call": lambda m, self, args: self.take(*args),
-            "args": ["int", ["int", "int"]],
-            "required": 1,
-        },
+        "cursor": dict(
+            call=lambda m, self, args: m.cursor(),
+            on=None, args=[], required=0, place="m.c:7",
+        ),
+        "first": dict(
+            call=lambda m, self, args: m.first(*args),
+            on=None, args=["list"], required=1, place="m.c:1",
+        ),
+        "odd": dict(
+            call=lambda m, self, args: m.odd(*args),
+            on=None, args=None, required=0, place="m.c:2",
+        ),
+        "Cursor()": dict(
+            call=lambda m, self, args: make(m, "Cursor"),
+            on=None, args=[], required=0, place="",
+        ),
+        "Stack()": dict(
+            call=lambda m, self, args: make(m, "Stack"),
+            on=None, args=[], required=0, place="",
+        ),
+        "Stack.take": dict(
+            call=lambda m, self, args: self.take(*args),
+            on="Stack", args=["int", ["int", "int"]], required=1, place="m.c:3",
+        ),
     }
     "#);
 }
