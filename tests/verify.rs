@@ -162,6 +162,26 @@ fn commands_of_the_user_decide_and_run_in_the_project() {
 }
 
 #[test]
+fn a_stress_script_that_called_nothing_is_not_ok() {
+    let repository = Repository::new();
+    let stress = |status: &str| {
+        let command = format!("exit {status}");
+        let (status, report, _) = repository.ungil(&["verify", "--stress", &command]);
+        let line = report.lines().find(|line| line.contains("stress:"));
+        (status, line.unwrap_or_default().to_owned())
+    };
+    assert_eq!(stress("0"), (0, "ok      stress: `exit 0`".to_owned()));
+    let (status, line) = stress("1");
+    assert_eq!(status, 1);
+    assert!(line.starts_with("failed  stress: `exit 1` ended"), "{line}");
+    let (status, line) = stress("2");
+    assert_eq!(status, 0);
+    assert!(line.starts_with("skipped stress: `exit 2` ended"), "{line}");
+    let (status, ..) = repository.ungil(&["verify", "--strict", "--stress", "exit 2"]);
+    assert_eq!(status, 3);
+}
+
+#[test]
 fn a_write_that_fails_its_test_is_taken_back() {
     let repository = Repository::new();
     // The test sees the new text.

@@ -302,6 +302,9 @@ pub(super) struct ChecksArgs {
     /// Test with this command
     #[arg(long, value_name = "CMD")]
     pub(super) test: Option<String>,
+    /// Run a script of `ungil stress` with this command, such as `python3.13t stress_m.py`
+    #[arg(long, value_name = "CMD")]
+    pub(super) stress: Option<String>,
 }
 
 /// Proof of what was just written.
@@ -316,6 +319,9 @@ pub(super) struct VerifyWriteArgs {
     /// With --verify: test with this command
     #[arg(long, value_name = "CMD", requires = "verify")]
     test: Option<String>,
+    /// With --verify: run a script of `ungil stress` with this command
+    #[arg(long, value_name = "CMD", requires = "verify")]
+    stress: Option<String>,
 }
 
 impl VerifyWriteArgs {
@@ -324,6 +330,7 @@ impl VerifyWriteArgs {
         self.verify.then(|| ChecksArgs {
             compile: self.compile.clone(),
             test: self.test.clone(),
+            stress: self.stress.clone(),
         })
     }
 }

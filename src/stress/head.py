@@ -27,6 +27,9 @@ Results:
                 released twice
     not run     nothing is known of it; the line says why, and what to fill in
 
+The second table has the worst result of the functions that reach a finding. It need not be because of
+this finding: what else these functions do may fail as well.
+
 Exit status: 0 all that ran has passed, 1 something failed, 2 nothing ran.
 
 What stands between `# >>>` and `# <<<` is yours: it stays when `ungil stress` writes this file again.

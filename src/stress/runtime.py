@@ -646,7 +646,7 @@ def compare(one, two, many):
             more = min(sign * it for it in many["growth"]) - max(usual, 0)
             if more > 50:
                 change = "grow" if sign > 0 else "shrink"
-                text = "references %s by %d more in %d calls" % (change, more, BATCH)
+                text = "references %s by at least %d more with each run" % (change, more)
                 raise Failed("references", text)
 
 
@@ -701,7 +701,7 @@ def report_findings(results):
         rows.append((name, it["rule"], it["place"], it["state"], kind, by))
     if rows:
         print()
-        print_table(("finding", "rule", "place", "state", "result", "by"), rows)
+        print_table(("finding", "rule", "place", "state", "worst result", "of"), rows)
 
 
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))

@@ -63,6 +63,9 @@ pub(super) fn after_write(
     Ok(Some(failure.to_owned()))
 }
 
+/// The exit status of a script of `ungil stress` that has called nothing.
+const NOTHING_RAN: i32 = 2;
+
 /// What verification found, step by step.
 #[derive(Debug, Default)]
 struct Report {
@@ -78,6 +81,8 @@ struct Step {
     details: Vec<String>,
     /// Something could not be told.
     doubtful: bool,
+    /// The exit status of a command.
+    status: Option<i32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +99,7 @@ impl Step {
             what: what.into(),
             details: Vec::new(),
             doubtful: false,
+            status: None,
         }
     }
 }
@@ -162,6 +168,16 @@ fn verify(
             .steps
             .push(shell("test", command, &run.roots.project)?);
     }
+    if let Some(command) = &checks.stress
+        && report.failure().is_none()
+    {
+        let mut step = shell("stress", command, &run.roots.project)?;
+        step.outcome = match step.status {
+            Some(NOTHING_RAN) => Outcome::Skipped,
+            _ => step.outcome,
+        };
+        report.steps.push(step);
+    }
     Ok(report)
 }
 
@@ -222,11 +238,15 @@ fn shell(name: &str, command: &str, folder: &Path) -> anyhow::Result<Step> {
         .stdout(io::stderr())
         .status()
         .with_context(|| format!("cannot run `{command}`"))?;
-    Ok(match status.success() {
+    let step = match status.success() {
         true => Step::new(Outcome::Ok, format!("{name}: `{command}`")),
         false => Step::new(
             Outcome::Failed,
             format!("{name}: `{command}` ended with {status}"),
         ),
+    };
+    Ok(Step {
+        status: status.code(),
+        ..step
     })
 }

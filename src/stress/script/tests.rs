@@ -45,19 +45,17 @@ fn finding() -> Reported {
     }
 }
 
-/// What differs from script to script.
-fn middle(text: &str) -> &str {
-    let from = text.find("MODULE = ").unwrap();
-    let to = text.find("# ---- What follows").unwrap();
-    &text[from..to]
+/// The text from one mark to another.
+fn part<'t>(text: &'t str, from: &str, to: &str) -> &'t str {
+    &text[text.find(from).unwrap()..text.find(to).unwrap()]
 }
 
 #[test]
-fn a_script_names_what_it_calls_and_what_to_fill_in() {
+fn a_script_marks_what_to_fill_in() {
     let text = write(&[finding()], None);
     assert!(is_script(&text));
     assert!(!is_script("import m\n"));
-    insta::assert_snapshot!(middle(&text), @r#"
+    insta::assert_snapshot!(part(&text, "MODULE = ", "# ---- What is called"), @r#"
     MODULE = "m"
     FILL_IN = object()  # stands where something has to be filled in
 
@@ -101,8 +99,14 @@ fn a_script_names_what_it_calls_and_what_to_fill_in() {
 
 
     ARGS.setdefault("odd", args_of_odd)
+    "#);
+}
 
-
+#[test]
+fn a_script_lists_findings_and_calls() {
+    let text = write(&[finding()], None);
+    let calls = part(&text, "# ---- What is called", "# ---- What follows");
+    insta::assert_snapshot!(calls, @r#"
     # ---- What is called ----
 
     # The findings of `ungil check` by their ids, with the functions that reach them.
