@@ -100,7 +100,7 @@ def change_bytes(value, n):
 
 
 def call_back(*args, **named):
-    return args[0] if args else None
+    return args[0] if args else 1.5
 
 
 BYTEARRAY = Value(lambda m: bytearray(b"key 1" * 20), change_bytes)
@@ -129,8 +129,8 @@ KINDS = {
     "char": constants("a"),
     "callable": CALLS,
     "type": constants(int, list),
-    "any": LISTS[:1] + DICTS[:1] + TEXTS[:1] + INTS[:1] + constants(1.5) + BYTES[:1]
-    + LISTS[1:] + CALLS[:1] + TUPLES[:3] + [set_of("str"), BYTEARRAY]
+    "any": LISTS[:1] + DICTS[:1] + TEXTS[:1] + CALLS[:1] + INTS[:1] + constants(1.5) + BYTES[:1]
+    + TUPLES[:3] + LISTS[1:] + [set_of("str"), BYTEARRAY]
     + constants(None, Ellipsis, int),
 }
 
@@ -158,6 +158,7 @@ def choices(kinds, required):
 
 
 MADE_WITH = {}
+NEXT_MADE = {}  # how many of the arguments that a type takes are passed over
 MAKING = threading.local()
 
 
@@ -222,12 +223,15 @@ def new(m, name, *kinds, **options):
     kind = find(m, name)
     if name in MADE_WITH:
         return kind(*[values_of(k)[at].make(m) for k, at in zip(kinds, MADE_WITH[name])])
-    error = None
+    error, skipped = None, NEXT_MADE.get(name, 0)
     for choice in choices(list(kinds), options.get("required", len(kinds))):
         try:
             made = kind(*[values_of(k)[at].make(m) for k, at in zip(kinds, choice)])
         except Exception as found:
             error = error or found
+            continue
+        if skipped:
+            skipped -= 1
             continue
         MADE_WITH[name] = choice
         return made
@@ -383,6 +387,29 @@ def together(world, threads, rounds, until=None):
     return total
 
 
+FIRST_CALLS = 2
+MOST_WORLDS = 200
+
+
+def meet(worlds, threads):
+    """First calls on new objects, at which all threads arrive at once: what is made at the first use."""
+    barrier = threading.Barrier(threads)
+
+    def work():
+        results = collections.Counter()
+        for world in worlds:
+            barrier.wait()
+            for _ in range(FIRST_CALLS):
+                results[world.run()] += 1
+        return results
+
+    return sum(in_threads([work] * threads), collections.Counter())
+
+
+def worlds_for(m, job):
+    return [World(m, job["name"], job["choice"]) for _ in range(job["worlds"])]
+
+
 def growth(run):
     """By how much the number of references grows with each of three runs; None without a debug build."""
     count = getattr(sys, "gettotalrefcount", None)
@@ -412,26 +439,52 @@ def child_probe(m, job):
     name = job["name"]
     scenario = SCENARIOS[name]
     if scenario["args"] is None or name in ARGS:
-        World(m, name, None).run()
+        world = World(m, name, None)
+        try:
+            world.call(m, world.on, world.args)
+        except MISFIT as found:
+            raise NotKnown("the arguments that were filled in raise %s" % in_words(found)) from None
+        except Exception:
+            pass  # an error of another kind is what the function does with them
         return {"choice": None}
-    passable, error = None, None
-    for at, choice in enumerate(choices(scenario["args"], scenario["required"])):
+    passable, error, on = None, None, scenario["on"]
+    for at, (made, choice) in enumerate(ways(scenario)):
         if at < job["first"]:
             continue
         with open(job["answer"] + ".at", "w") as file:
             file.write(str(at))
-        world = World(m, name, choice)
+        set_made(on, made)
+        try:
+            world = World(m, name, choice)
+        except NotKnown:
+            if passable or error:
+                break
+            raise
         try:
             world.call(m, world.on, world.args)
         except MISFIT as found:
             error = error or in_words(found)
         except Exception:
-            passable = passable or choice
+            passable = passable or {"choice": choice, "made": made}
         else:
-            return {"choice": choice}
-    if passable is not None:
-        return {"choice": passable}
-    raise NotKnown("all arguments tried raise %s: put better ones into ARGS" % error)
+            return {"choice": choice, "made": made}
+    if passable:
+        return passable
+    what = "better ones into ARGS" + (", or a better object into `make %s`" % on if on else "")
+    raise NotKnown("all arguments tried raise %s: put %s" % (error, what))
+
+
+def ways(scenario):
+    """Objects that are made in other ways, each with all arguments."""
+    for made in range(6 if scenario["on"] else 1):
+        for choice in choices(scenario["args"], scenario["required"]):
+            yield made, choice
+
+
+def set_made(on, made):
+    if on and NEXT_MADE.get(on, 0) != made:
+        NEXT_MADE[on] = made
+        MADE_WITH.pop(on, None)
 
 
 def child_alone(m, job):
@@ -440,16 +493,20 @@ def child_alone(m, job):
     until = None if job["exactly"] else time.monotonic() + job["seconds"]
     results, done = repeat(world, job["count"], until)
     state = world.state()
+    first = collections.Counter()
+    for each in worlds_for(m, job):
+        first.update(repeat(each, FIRST_CALLS * job["threads"], None)[0])
     grown = growth(lambda: repeat(world, BATCH * job["threads"], None))
-    return {"results": results, "count": done, "state": state, "growth": grown}
+    return {"results": results, "count": done, "state": state, "first": first, "growth": grown}
 
 
 def child_together(m, job):
     world = World(m, job["name"], job["choice"])
     results = together(world, job["threads"], job["count"] // job["threads"])
     state = world.state()
+    first = meet(worlds_for(m, job), job["threads"])
     grown = growth(lambda: together(world, job["threads"], BATCH))
-    return {"results": results, "state": state, "growth": grown}
+    return {"results": results, "state": state, "first": first, "growth": grown}
 
 
 def child_changing(m, job):
@@ -493,6 +550,8 @@ def child(job):
         m = import_module()
         if m is FILL_IN:
             raise NotKnown("fill in `import`")
+        if "made" in job:
+            set_made(SCENARIOS[job["name"]]["on"], job["made"])
         answer = globals()["child_" + job["step"]](m, job)
     except NotKnown as error:
         answer = {"not run": str(error)}
@@ -522,6 +581,7 @@ def step(options, step, name="", **job):
         job.update(step=step, name=name, threads=options.threads, seconds=seconds)
         job.update(exactly=bool(rounds) or "count" in job, answer=os.path.join(folder, "answer"))
         job.setdefault("count", options.threads * (rounds or 5000))
+        job["worlds"] = min(rounds or MOST_WORLDS, MOST_WORLDS)
         command = [sys.executable]
         if FREE_THREADED and step != "look":
             command += ["-X", "gil=0"]
@@ -594,7 +654,7 @@ def probe(options, name):
 
 def check(options, name, probed):
     """Runs all steps of one scenario; returns the kind of the result, and why."""
-    choice = probed[name]["choice"]
+    way = {"choice": probed[name]["choice"], "made": probed[name].get("made", 0)}
     partners = [
         (other, found["choice"])
         for other, found in probed.items()
@@ -602,21 +662,21 @@ def check(options, name, probed):
     ]
     try:
         when = "with one thread"
-        one = step(options, "alone", name, choice=choice)
+        one = step(options, "alone", name, **way)
         count = max(one["count"] // options.threads, 1) * options.threads
-        one = step(options, "alone", name, choice=choice, count=count)
-        two = step(options, "alone", name, choice=choice, count=count)
+        one = step(options, "alone", name, **way, count=count)
+        two = step(options, "alone", name, **way, count=count)
         when = "with %d threads that make the same call" % options.threads
-        many = step(options, "together", name, choice=choice, count=count)
+        many = step(options, "together", name, **way, count=count)
         compare(one, two, many)
         when = "while another thread changes what they use"
-        changing = step(options, "changing", name, choice=choice, partners=partners)
+        changing = step(options, "changing", name, **way, partners=partners)
         refuse_never(changing)
     except Failed as failed:
         return failed.kind, "%s, %s" % (failed, when)
-    seen_in = "calls compared" if is_settled(one, two) else "results differ with one thread already"
+    compared = "" if is_settled(one, two) else " not"
     changed = "" if changing["changed"] else "; nothing to change"
-    return "passed", "%d %s%s" % (count, seen_in, changed)
+    return "passed", "%d calls,%s compared with one thread%s" % (count, compared, changed)
 
 
 def are_partners(a, b):
@@ -628,18 +688,17 @@ def are_partners(a, b):
     return shared or (on is not None and on == SCENARIOS[b]["on"])
 
 
-def is_settled(one, two):
-    return one["results"] == two["results"] and one["state"] == two["state"]
+def is_settled(one, two, what="results"):
+    return one[what] == two[what]
 
 
 def compare(one, two, many):
     """All threads make the same call, so in whatever order they do, the results have to be those of
     one thread that makes as many calls."""
     refuse_never(many)
-    if is_settled(one, two):
-        for what in ("results", "state"):
-            if many[what] != one[what]:
-                raise Failed("differs", difference(one[what], many[what]))
+    for what in ("results", "state", "first"):
+        if is_settled(one, two, what) and many[what] != one[what]:
+            raise Failed("differs", difference(one[what], many[what]))
     if many["growth"] and one["growth"]:
         for pick, sign in ((min, 1), (max, -1)):
             usual = max(sign * it for it in one["growth"] + two["growth"])
