@@ -611,8 +611,8 @@ def number_in(answer):
     try:
         with open(answer + ".at") as file:
             return int(file.read())
-    except OSError:
-        return None
+    except (OSError, ValueError):
+        return None  # none was begun, or the process died as it began the next
 
 
 def how_it_ended(status, said):
@@ -661,7 +661,7 @@ def check(options, name, probed):
         if found and other != name and are_partners(name, other)
     ]
     try:
-        when = "with one thread"
+        when = None
         one = step(options, "alone", name, **way)
         count = max(one["count"] // options.threads, 1) * options.threads
         one = step(options, "alone", name, **way, count=count)
@@ -673,6 +673,8 @@ def check(options, name, probed):
         changing = step(options, "changing", name, **way, partners=partners)
         refuse_never(changing)
     except Failed as failed:
+        if when is None:
+            return "not run", "%s with one thread already: no race is needed" % failed
         return failed.kind, "%s, %s" % (failed, when)
     compared = "" if is_settled(one, two) else " not"
     changed = "" if changing["changed"] else "; nothing to change"
