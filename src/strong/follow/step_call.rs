@@ -292,6 +292,8 @@ impl Follower<'_, '_> {
             let taken = self.released_though_taken(state, point, expr).into_iter();
             sink.taken.extend(taken.map(|call| (call, name.to_owned())));
         }
+        let lacks = self.lacks_reference(state);
+        sink.repairs.extend(lacks.then_some(Repair::Missing));
         self.give(needed, kind, self.not_given(name), state);
     }
 

@@ -1,7 +1,7 @@
 //! Functions of the package that deal with an object which is not there.
 
-use crate::ast::{ExprId, Function, LocalId, UnaryOp};
-use crate::capi::takes_exception;
+use crate::ast::{ExprId, Function, LocalId, StmtKind, UnaryOp};
+use crate::capi::{OnNull, on_null, takes_exception};
 use crate::cfg::{Cfg, InstrKind, Op, Operand, Terminator};
 use crate::rule::PackageCx;
 use crate::strong::scene::graph;
@@ -38,7 +38,8 @@ fn copes_within(cx: &PackageCx<'_>, name: &str, at: usize, depth: u32) -> Option
     each.reduce(both).flatten()
 }
 
-/// The same of what a function hands its parameter on to, which is all that it does with it.
+/// The same of what a function hands its parameter on to, which is all that it does with it, but for
+/// giving it back: `Py_XINCREF(o); return o;`.
 fn handed_on(cx: &PackageCx<'_>, function: &Function, param: LocalId, depth: u32) -> Option<bool> {
     let tree = &function.tree;
     let is_param = |arg: &ExprId| tree.as_local(tree.without_casts(*arg)) == Some(param);
@@ -51,13 +52,19 @@ fn handed_on(cx: &PackageCx<'_>, function: &Function, param: LocalId, depth: u32
     let uses = tree
         .expr_ids()
         .filter(|&expr| tree.as_local(expr) == Some(param));
-    if handed.len() != uses.count() {
+    let returned = tree.stmts.iter().filter(|stmt| match &stmt.kind {
+        StmtKind::Return(Some(value)) => is_param(value),
+        _ => false,
+    });
+    if handed.len() + returned.count() != uses.count() {
         return None;
     }
-    let each = handed.into_iter();
-    each.map(|(name, at)| copes_within(cx, name, at, depth))
-        .reduce(both)
-        .flatten()
+    let takes = |name: &str, at| matches!(on_null(name, at), Some(OnNull::Takes | OnNull::Gives));
+    let each = handed.into_iter().map(|(name, at)| match takes(name, at) {
+        true => Some(false),
+        false => copes_within(cx, name, at, depth),
+    });
+    each.reduce(both).flatten()
 }
 
 fn both(one: Option<bool>, other: Option<bool>) -> Option<bool> {

@@ -9,13 +9,12 @@
 //!     PyErr_Clear();
 //! ```
 
-use super::coping::copes;
 use super::missed::Missed;
 use super::worlds::Worlds;
-use crate::ast::Tree;
+use crate::ast::{ExprId, Tree};
 use crate::capi::{takes_exception, writes};
-use crate::cfg::{Base, Instr, InstrKind, Place, Projection};
-use crate::rule::PackageCx;
+use crate::cfg::{Base, Instr, InstrKind, Place, Projection, reaches};
+use crate::strong::scene::Scene;
 
 impl Missed<'_, '_> {
     /// Whether a step does something about the `NULL` that is there afterwards, or may.
@@ -26,12 +25,7 @@ impl Missed<'_, '_> {
             InstrKind::Call { callee, args, .. } => callee.name().is_some_and(|name| {
                 // `Py_XSETREF(self->hook, Py_XNewRef(item))`
                 let sets = writes(name).is_some_and(|row| row.place(0));
-                let is_handled = |at: usize| {
-                    let is_tested = copes(self.cx, name, at).is_some();
-                    sets && at > 0 || is_tested && settles_errors(self.cx, self.tree)
-                };
-                let mut args = args.iter().enumerate();
-                args.any(|(at, arg)| is_handled(at) && self.is_null(world, arg))
+                sets && args.iter().skip(1).any(|arg| self.is_null(world, arg))
             }),
             _ => false,
         })
@@ -46,12 +40,30 @@ fn outlives(place: &Place) -> bool {
     }
 }
 
-/// Whether a function looks after exceptions, or a function that it calls does.
-fn settles_errors(cx: &PackageCx<'_>, tree: &Tree) -> bool {
-    let takes = |tree: &Tree| {
-        let mut calls = tree.calls();
-        calls.any(|(_, name)| takes_exception(name) || name == "PyErr_ExceptionMatches")
+/// Whether the function may look after the exception of `call`, or a function that it calls then.
+pub(super) fn settles_error(scene: &Scene<'_>, call: ExprId) -> bool {
+    let Some(from) = scene.cfg.call(call) else {
+        return true;
     };
-    let mut called = tree.calls().flat_map(|(_, name)| cx.definitions(name));
-    takes(tree) || called.any(|(_, function)| takes(&function.tree))
+    let settles = |name: &str| {
+        let mut called = scene.cx.definitions(name);
+        looks_after(scene.tree, name)
+            || called.any(|(_, function)| {
+                let tree = &function.tree;
+                tree.calls().any(|(_, name)| looks_after(tree, name))
+            })
+    };
+    let calls = scene
+        .cfg
+        .steps()
+        .filter_map(|(at, instr)| Some((at, instr.named_call()?.0)));
+    let mut settling = calls.filter(|(_, name)| settles(name));
+    settling.any(|(to, _)| reaches(scene.cfg, from.next(), to, &[]))
+}
+
+/// Whether a call of a function looks after an exception: what it only puts aside is there again.
+fn looks_after(tree: &Tree, name: &str) -> bool {
+    let restores = |name| matches!(name, "PyErr_Restore" | "PyErr_SetRaisedException");
+    let is_test = matches!(name, "PyErr_Clear" | "PyErr_ExceptionMatches");
+    is_test || takes_exception(name) && !tree.calls().any(|(_, name)| restores(name))
 }

@@ -16,6 +16,7 @@ use std::rc::Rc;
 
 use super::asked::{Asking, asking};
 use super::coping::copes;
+use super::handled::settles_error;
 use super::raising::Signs;
 use super::worlds::{Known, Value, World, Worlds};
 use super::{Flow, Pending};
@@ -54,9 +55,10 @@ pub(in crate::strong) fn left_open(scene: &Scene<'_>, call: ExprId) -> Left {
         return Left::Open;
     };
     let error = ErrorValue::of(scene, &branches(scene));
-    let (mut left, mut is_handled) = (Left::Settled, false);
+    let (mut left, mut is_handled, mut is_read) = (Left::Settled, false, false);
     let solved = missed.visit(|step, state| {
         is_handled |= matches!(step, Step::Instr(instr) if missed.handles(instr, state));
+        is_read |= matches!(step, Step::Instr(instr) if missed.reads(instr, state));
         left = left.max(match step {
             Step::Instr(instr) if !missed.reads(instr, state) => Left::Settled,
             Step::Instr(instr) => match &instr.kind {
@@ -71,7 +73,7 @@ pub(in crate::strong) fn left_open(scene: &Scene<'_>, call: ExprId) -> Left {
         });
     });
     match solved {
-        Some(()) if is_handled => left.min(Left::Unknown),
+        Some(()) if is_handled || !is_read && settles_error(scene, call) => left.min(Left::Unknown),
         Some(()) => left,
         None => Left::Open,
     }

@@ -11,7 +11,7 @@
 //! to make up for it: that only a person can tell.
 
 use crate::ast::ExprId;
-use crate::capi::{REPLACEMENTS, Returns, effects, is_unknown, keeps_pointer};
+use crate::capi::{REPLACEMENTS, Returns, acts, effects, is_unknown, keeps_pointer};
 use crate::strong::emit::Draft;
 use crate::strong::exits::branch::is_same;
 use crate::strong::follow::hold::State;
@@ -113,7 +113,30 @@ impl Draft<'_, '_> {
         let is_seen = |call: ExprId| tree.called(call).is_some_and(|it| !is_unknown(it));
         let mut calls = tree.expr_ids().filter(|&id| tree.callee(id).is_some());
         let gets_item = |call: &ExprId| tree.arguments(*call).iter().any(is_item);
-        calls.any(|call| !is_seen(call) && gets_item(&call)) || !may_mend(scene, home)
+        calls.any(|call| !is_seen(call) && gets_item(&call) || self.changes(call, home))
+            || !may_mend(scene, home)
+    }
+
+    /// Whether a call changes what is in a container that items are looked up in, and does not release what
+    /// was there: `Py_SET_SIZE(list, n - 1)`.
+    fn changes(&self, call: ExprId, home: &Home) -> bool {
+        let scene = self.scene;
+        let Some((name, args)) = scene.call(call) else {
+            return false;
+        };
+        let container = |lookup: ExprId| scene.call(lookup)?.1.first().copied();
+        let containers = || {
+            home.lookups
+                .iter()
+                .filter_map(|lookup| container(lookup.call))
+        };
+        let releases = effects(name).is_none_or(|it| it.runs_python);
+        let act = acts(name).filter(|act| !releases && !act.only_adds);
+        let mut changed = (0..).zip(args);
+        changed.any(|(at, &arg)| {
+            act.is_some_and(|act| act.changes(at))
+                && containers().any(|container| is_same(scene, container, arg))
+        })
     }
 
     /// A function that the code hands a pointer to keep.
