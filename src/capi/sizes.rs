@@ -68,8 +68,8 @@ pub const FINDERS: [&str; 8] = [
     "PySet_Pop",
 ];
 
-/// Whether one of [`FINDERS`] finds attributes: the size of an object says nothing of them.
+/// Whether a function looks for attributes: the size of an object says nothing of them.
 #[must_use]
 pub fn finds_attributes(name: &str) -> bool {
-    name.starts_with("PyObject_GetAttr")
+    name.contains("Object_") && name.contains("Attr")
 }

@@ -308,6 +308,7 @@ fn readiness(module: &ModuleStatus) -> String {
     let declared = match module.declared {
         Declared::Already => "and declares it",
         Declared::Safe | Declared::Review => "and a fix declares it",
+        Declared::NeedsGil => "but says `Py_MOD_GIL_USED`, which keeps the GIL on",
         Declared::No => "but does not declare it",
     };
     format!("Module `{name}` is ready to run without the GIL, {declared}")

@@ -218,6 +218,7 @@ fn declared_name(declared: Declared) -> &'static str {
         Declared::Already => "already",
         Declared::Safe => "safe",
         Declared::Review => "review",
+        Declared::NeedsGil => "needs-gil",
         Declared::No => "no",
     }
 }

@@ -38,7 +38,9 @@ pub(super) fn findings(
         files,
         package: cx,
         is_declared: !modules.is_empty()
-            && modules.iter().all(|module| module.declared != Declared::No),
+            && modules
+                .iter()
+                .all(|it| !matches!(it.declared, Declared::NeedsGil | Declared::No)),
     };
     let mut findings = Vec::new();
     for rule in rules {

@@ -114,6 +114,8 @@ pub enum Declared {
     Safe,
     /// A fix makes it say so once a person has confirmed what is left.
     Review,
+    /// The source says that it needs the GIL: `Py_MOD_GIL_USED`.
+    NeedsGil,
     /// It does not say so.
     No,
 }

@@ -52,6 +52,7 @@ fn status(module: &Module, findings: &[Finding], open: Open) -> ModuleStatus {
     let all_fixed = fixes().count() == outcomes.len();
     let declared = match (module.declared, fixes().min()) {
         (modules::Declared::Already, _) => Declared::Already,
+        (modules::Declared::NeedsGil, _) => Declared::NeedsGil,
         (_, Some(Confidence::Safe)) if all_fixed => Declared::Safe,
         (_, Some(Confidence::Review)) if all_fixed => Declared::Review,
         _ => Declared::No,

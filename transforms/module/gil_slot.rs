@@ -53,7 +53,7 @@ declare_rule! {
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | The slot array is filled at run time, has an explicit length or numbered entries, or comes out of a macro | manual | `static PyModuleDef_Slot slots[3] = { … };` | Add `{Py_mod_gil, Py_MOD_GIL_NOT_USED}` by hand. |
-    /// | The module says `Py_MOD_GIL_USED` | manual | `{Py_mod_gil, Py_MOD_GIL_USED},` | Change the answer when the module is ready. |
+    /// | The module says `Py_MOD_GIL_USED` | no finding | `{Py_mod_gil, Py_MOD_GIL_USED},` | Change the answer when the module is ready. |
     ///
     /// ## Alternative
     /// `ungil review` also offers `Py_MOD_GIL_USED`. The GIL then stays on, as without a declaration, but the

@@ -55,7 +55,7 @@ declare_rule! {
     /// |---|---|---|---|
     /// | The new module is not stored in a plain variable, or a macro stores and tests it | manual | `state.module = PyModule_Create(&def);` | Store it in a variable of the function. |
     /// | No call of `PyModule_Create` is found that makes the module | manual | `PyMODINIT_FUNC PyInit_m(void) { return make_module(); }` | Call `PyUnstable_Module_SetGIL` on the module. |
-    /// | The module says `Py_MOD_GIL_USED` | manual | `PyUnstable_Module_SetGIL(m, Py_MOD_GIL_USED);` | Change the answer when the module is ready. |
+    /// | The module says `Py_MOD_GIL_USED` | no finding | `PyUnstable_Module_SetGIL(m, Py_MOD_GIL_USED);` | Change the answer when the module is ready. |
     ///
     /// ## Alternative
     /// `ungil review` also offers `Py_MOD_GIL_USED`. The GIL then stays on, as without a declaration, but the

@@ -207,6 +207,7 @@ pub(super) fn module(
             Declared::Already => "yes",
             Declared::Safe => "by a safe fix",
             Declared::Review => "by a fix to review",
+            Declared::NeedsGil => "it says that it needs the GIL",
             Declared::No => "no",
         },
         is_ready: module.open.count() == 0 && module.open.is_complete,

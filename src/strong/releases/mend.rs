@@ -12,6 +12,7 @@
 
 use crate::ast::ExprId;
 use crate::capi::{REPLACEMENTS, Returns, acts, effects, is_unknown, keeps_pointer};
+use crate::cfg::reaches;
 use crate::strong::emit::Draft;
 use crate::strong::exits::branch::is_same;
 use crate::strong::follow::hold::State;
@@ -111,7 +112,13 @@ impl Draft<'_, '_> {
             is_object && (local.is_none_or(is_set) || local == home.local)
         };
         let is_seen = |call: ExprId| tree.called(call).is_some_and(|it| !is_unknown(it));
-        let mut calls = tree.expr_ids().filter(|&id| tree.callee(id).is_some());
+        let lookups = || home.lookups.iter().filter_map(|it| scene.cfg.call(it.call));
+        let is_after = |call: ExprId| {
+            let at = scene.cfg.call(call);
+            at.is_none_or(|at| lookups().any(|from| reaches(scene.cfg, from.next(), at, &[])))
+        };
+        let calls = tree.expr_ids().filter(|&id| tree.callee(id).is_some());
+        let mut calls = calls.filter(|&call| is_after(call));
         let gets_item = |call: &ExprId| tree.arguments(*call).iter().any(is_item);
         calls.any(|call| !is_seen(call) && gets_item(&call) || self.changes(call, home))
             || !may_mend(scene, home)

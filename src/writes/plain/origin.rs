@@ -343,8 +343,7 @@ impl Frame<'_, '_, '_, '_> {
                 _ if self.holds_numbers(local) => Origin::default(),
                 // `pool_of(self, &pool)`
                 _ if is_own => Foreign::KEPT.into(),
-                // `PyDict_GetItemRef(self->all, key, &item)`
-                _ => self.like_arguments(found, args),
+                _ => self.like_objects(found, instr.source, args),
             });
         }
         all
@@ -422,6 +421,24 @@ impl Frame<'_, '_, '_, '_> {
             true => Foreign::KEPT.into(),
             false => Foreign::GIVEN.into(),
         }
+    }
+
+    /// The same of what a call stores, which comes from an object: `PyDict_GetItemRef(self->all, key, &item)`.
+    fn like_objects(&self, found: &Origins, call: Source, args: &[Operand]) -> Origin {
+        let is_object = |number: usize| {
+            let Source::Expr(call) = call else {
+                return true;
+            };
+            let arg = self.argument(call, number);
+            let ty = arg.and_then(|arg| self.type_of(arg));
+            ty.is_none_or(|ty| self.types().is_object_pointer(ty))
+        };
+        let args = args
+            .iter()
+            .enumerate()
+            .filter(|(number, _)| is_object(*number));
+        let args: Vec<Operand> = args.map(|(_, arg)| arg.clone()).collect();
+        self.like_arguments(found, &args)
     }
 
     /// `type->tp_alloc(type, 0)` gives a new object.

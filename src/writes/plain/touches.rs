@@ -107,11 +107,12 @@ fn by(name: &str) -> Touch {
         return Touch::default();
     };
     let gives = effects.returns != Returns::Plain || !effects.outs.is_empty();
+    let settles = effects.settles_key && !finds_attributes(name);
     let tells = tells_of_items(name)
-        || effects.settles_key && !gives
+        || settles && !gives
         || matches!(effects.calls, Some(Calls::Method | Calls::MethodIn(_)));
     let finds = FINDERS.contains(&name) && !finds_attributes(name);
-    let finds = finds || effects.settles_key || replacement(name).is_some();
+    let finds = finds || settles || replacement(name).is_some();
     let looks = tells || finds || effects.locks.is_some();
     Touch {
         looks,
