@@ -36,6 +36,7 @@ pub mod source;
 pub mod state;
 pub mod stress;
 pub mod strong;
+pub mod template;
 #[cfg(test)]
 mod testing;
 pub mod validate;

@@ -11,6 +11,7 @@ const LAYERS: &[&str] = &[
     "source",
     "lex",
     "diff",
+    "template",
     "capi",
     "ast",
     "dataflow",

@@ -375,11 +375,9 @@ impl<'c, 'a> Readiness<'c, 'a> {
         let file = self.cx.file(left.file);
         let line = file.position(left.span.start()).line.0;
         let name = file.path().file_name().unwrap_or_default().display();
-        let (what, by) = match left.what.split_once(" by ") {
-            Some((what, by)) => (what, format!(" by `{by}`")),
-            None => (&*left.what, String::new()),
-        };
-        let what = match (what, &left.function) {
+        let by = left.what.by.iter().map(|by| format!(" by `{by}`"));
+        let by: String = by.collect();
+        let what = match (&*left.what.text, &left.function) {
             (what, function) if function.is_empty() => format!("`{what}`{by}"),
             (IN_MACRO, function) => format!("`{function}`, in a macro{by}"),
             (what, function) => format!("`{what}`{by} in `{function}`"),

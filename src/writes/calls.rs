@@ -1,10 +1,10 @@
 //! What a call goes to, and which writes are left.
 
-use super::Why;
 use super::body::{Body, Called, Given, Summary};
 use super::settled::replaces;
 use super::value::{Kinds, Value};
 use super::walk::Context;
+use super::{What, Why};
 use crate::ast::{ExprId, ExprKind, LocalId, Name, Parent, Type, UnaryOp};
 use crate::capi;
 use crate::roles::is_slot;
@@ -215,7 +215,7 @@ impl<'a> Body<'_, '_, 'a> {
     }
 
     /// Names a write without a lock, or notes with which.
-    pub(super) fn leave_write(&mut self, place: ExprId, at: ExprId, text: String) {
+    pub(super) fn leave_write(&mut self, place: ExprId, at: ExprId, text: impl Into<What>) {
         if self.is_shown(place, at) {
             self.walk.leave(self.item, at, text, Why::Member);
         } else if self.is_locked(at) && self.is_known(place) {
@@ -226,7 +226,7 @@ impl<'a> Body<'_, '_, 'a> {
     }
 
     /// Names what nothing accounts for but a lock that is held.
-    pub(super) fn leave(&mut self, at: ExprId, what: String, why: Why) {
+    pub(super) fn leave(&mut self, at: ExprId, what: impl Into<What>, why: Why) {
         let why = if self.is_locked(at) {
             Why::Guarded
         } else {
@@ -368,7 +368,7 @@ impl<'a> Body<'_, '_, 'a> {
         if is_no_place {
             return;
         }
-        let text = || format!("{} by {function}", self.text(arg));
+        let text = || What::by(self.text(arg), function);
         // `memset(hits, 0, sizeof hits)`
         let to = self.pointed_at(arg);
         let is_open = self.value(arg).points.is_open();

@@ -81,9 +81,7 @@ impl Body<'_, '_, '_> {
         };
         let is_shared = self.place(cell).memory.points.is_open();
         // What a helper gives, its caller may count on.
-        let index = self.walk.cx.call_index();
-        let is_helper = !index.calls_to(&self.function.name).is_empty();
-        let is_shown = !is_helper && self.is_shown_only(at);
+        let is_shown = !self.walk.is_helper(self.function) && self.is_shown_only(at);
         if is_shared && !is_shown && !self.is_compared(cell) {
             self.walk
                 .leave(self.item, at, self.text(cell), Why::Decides);

@@ -110,7 +110,7 @@ impl Walk<'_, '_> {
         let is_mentioned = calls.is_mentioned(&function.name) && roles.is_empty();
         if is_mentioned && !is_destructor || calls.may_be_called_unseen(&function.name) {
             // The package may have given its own: `PySys_AddAuditHook(hook, counts)`.
-            all.fill(Foreign::ANY);
+            all.fill(Foreign::KEPT);
         }
         all
     }

@@ -9,9 +9,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Why;
 use super::body::Body;
 use super::guards::Path;
+use super::{What, Why};
 use crate::ast::{ExprId, ExprKind, Name};
 use crate::capi::{acts, effects, writes};
 
@@ -21,7 +21,7 @@ struct Step {
     /// The place that holds the handle.
     place: ExprId,
     only_adds: bool,
-    text: String,
+    what: What,
 }
 
 impl Body<'_, '_, '_> {
@@ -34,8 +34,7 @@ impl Body<'_, '_, '_> {
                 by_place.entry(path).or_default().push(step);
             }
         }
-        let index = self.walk.cx.call_index();
-        let is_helper = !index.calls_to(&self.function.name).is_empty();
+        let is_helper = self.walk.is_helper(self.function);
         for steps in by_place.into_values() {
             let again = |step: &Step| {
                 let range = self.tree().expr(step.at).range;
@@ -45,7 +44,7 @@ impl Body<'_, '_, '_> {
             for step in steps {
                 let is_left = are_many || is_helper && !step.only_adds;
                 if !self.is_locked(step.at) && is_left {
-                    self.leave(step.at, step.text, Why::Writes);
+                    self.leave(step.at, step.what, Why::Writes);
                 } else {
                     self.note_handle(step.place, step.at, is_left);
                 }
@@ -69,7 +68,7 @@ impl Body<'_, '_, '_> {
                 at,
                 place,
                 only_adds: acts.only_adds,
-                text: format!("{} by {name}", self.text(arg)),
+                what: What::by(self.text(arg), name),
             })
         });
         steps.collect()

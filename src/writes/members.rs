@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::body::Body;
 use super::value::Kinds;
+use super::walk::on_one_line;
 use super::{Left, Why};
 use crate::ast::{ExprId, ExprKind, Parent, Type, TypeKind};
 use crate::capi;
@@ -85,15 +86,12 @@ impl Members {
 
     /// The rows of which it is not known what they let Python set.
     pub(super) fn unknown(&self, cx: &PackageCx<'_>) -> impl Iterator<Item = Left> {
-        let left = |&(file, span): &(FileId, ByteSpan)| {
-            let text = cx.file(file).text(span);
-            Left {
-                file,
-                span,
-                function: String::new(),
-                what: text.split_whitespace().collect::<Vec<_>>().join(" "),
-                why: Why::Unproven,
-            }
+        let left = |&(file, span): &(FileId, ByteSpan)| Left {
+            file,
+            span,
+            function: String::new(),
+            what: on_one_line(&cx.file(file).text(span)).into(),
+            why: Why::Unproven,
         };
         self.unknown.iter().map(left)
     }

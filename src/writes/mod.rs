@@ -94,10 +94,34 @@ pub struct Left {
     pub span: ByteSpan,
     /// The function it stands in; empty outside of functions.
     pub function: String,
-    /// What is written or called: `s->n`, `s->text by strcpy`, or [`IN_MACRO`].
-    pub what: String,
+    /// What is written or called.
+    pub what: What,
     /// Why it is left.
     pub why: Why,
+}
+
+/// What is written or called: `s->n`, or `s->text` by `strcpy`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct What {
+    /// As it stands in the source, or [`IN_MACRO`].
+    pub text: String,
+    /// The function that writes it.
+    pub by: Option<String>,
+}
+
+impl What {
+    fn by(text: String, function: &str) -> Self {
+        Self {
+            text,
+            by: Some(function.to_owned()),
+        }
+    }
+}
+
+impl From<String> for What {
+    fn from(text: String) -> Self {
+        Self { text, by: None }
+    }
 }
 
 /// What is written where the text of a macro has no name for it.

@@ -1,11 +1,11 @@
 //! What functions outside of the package do to what they are given.
 
-use super::Why;
 use super::body::Body;
 use super::guards::Guards;
 use super::targets::DESTROYING;
 use super::value::{Kinds, Value};
 use super::walk::Context;
+use super::{What, Why};
 use crate::ast::{ExprId, ExprKind, Name};
 use crate::capi::{
     CallsBack, Copied, Effects, Gives, LockAct, OutKind, Returns, Stored, acts, calls_back,
@@ -251,7 +251,7 @@ impl Body<'_, '_, '_> {
             _ => self.value(arg).points.is_of_others(),
         };
         if is_of_others && !self.is_reported_field(place) {
-            let text = format!("{} by {name}", self.text(place));
+            let text = What::by(self.text(place), name);
             self.leave_write(place, at, text);
         }
     }
@@ -275,7 +275,7 @@ impl Body<'_, '_, '_> {
                 && !is_place(number)
                 && self.value(arg).points.has(Kinds::KEPT)
             {
-                let text = format!("{} by {name}", self.text(arg));
+                let text = What::by(self.text(arg), name);
                 self.walk.leave(self.item, at, text, Why::Guarded);
             }
         }
@@ -303,7 +303,7 @@ impl Body<'_, '_, '_> {
             }
             let deep = row.deep.and_then(|at| args.get(at));
             if let Some(&arg) = deep.filter(|&&it| self.value(it).inner.has(Kinds::SHARED)) {
-                self.leave(at, format!("{} by {name}", self.text(arg)), Why::Writes);
+                self.leave(at, What::by(self.text(arg), name), Why::Writes);
             }
             if let Some(&arg) = row.ends.and_then(|at| args.get(at)) {
                 self.check_ended(at, name, arg);
@@ -318,7 +318,7 @@ impl Body<'_, '_, '_> {
                 } else if row.behind(number) && (row.names(number) || !self.is_object(arg)) {
                     self.check_given(at, arg, name);
                 } else if row.locked(number) && self.value(arg).points.has(Kinds::ATTRIBUTES) {
-                    let text = format!("{} by {name}", self.text(arg));
+                    let text = What::by(self.text(arg), name);
                     self.leave(at, text, Why::Writes);
                 }
             }

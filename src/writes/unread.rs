@@ -53,7 +53,7 @@ pub(super) fn unread(cx: &PackageCx<'_>) -> Vec<Left> {
         file,
         span: place(cx, file, name),
         function: String::new(),
-        what: name.to_owned(),
+        what: name.to_owned().into(),
         why: Why::Unread,
     });
     left.chain(variables(cx)).chain(hidden(cx)).collect()
@@ -70,7 +70,7 @@ fn variables(cx: &PackageCx<'_>) -> Vec<Left> {
         file: variable.place.0,
         span: variable.place.1,
         function: String::new(),
-        what: variable.name,
+        what: variable.name.into(),
         why: Why::Unread,
     });
     left.collect()
@@ -92,7 +92,7 @@ fn hidden<'a>(cx: &PackageCx<'a>) -> impl Iterator<Item = Left> {
         file,
         span: place(cx, file, name),
         function: String::new(),
-        what: name.to_owned(),
+        what: name.to_owned().into(),
         why: Why::Calls,
     })
 }

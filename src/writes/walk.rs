@@ -13,7 +13,7 @@ use super::reached::Reached;
 use super::targets::Targets;
 use super::text::Text;
 use super::value::{Kinds, Value};
-use super::{IN_MACRO, Left, Why};
+use super::{IN_MACRO, Left, What, Why};
 use crate::ast::{ExprId, ExprKind, Function, Name, Storage, TokenRange, Type};
 use crate::program::Types;
 use crate::roles::Role;
@@ -218,18 +218,29 @@ impl<'c, 'a> Walk<'c, 'a> {
         self.fields.contains(&(name.to_owned(), field.to_owned()))
     }
 
+    /// Whether code of the package calls a function by its name.
+    pub(super) fn is_helper(&self, function: &Function) -> bool {
+        !self.cx.call_index().calls_to(&function.name).is_empty()
+    }
+
     /// The functions of this name that code of the same translation unit calls.
     pub(super) fn callees(&self, item: ItemId, name: &str) -> Vec<ItemId> {
         self.helpers.callees(item, name)
     }
 
-    pub(super) fn leave(&mut self, item: ItemId, expr: ExprId, what: String, why: Why) {
+    pub(super) fn leave(&mut self, item: ItemId, expr: ExprId, what: impl Into<What>, why: Why) {
         if let Some(left) = self.place_of(item, expr, what, why) {
             self.reached.note(left);
         }
     }
 
-    pub(super) fn leave_range(&mut self, item: ItemId, range: TokenRange, what: String, why: Why) {
+    pub(super) fn leave_range(
+        &mut self,
+        item: ItemId,
+        range: TokenRange,
+        what: impl Into<What>,
+        why: Why,
+    ) {
         let left = self.left_at(item, range, what, why);
         self.reached.note(left);
     }
@@ -243,8 +254,7 @@ impl<'c, 'a> Walk<'c, 'a> {
     pub(super) fn text(&self, item: ItemId, expr: ExprId) -> String {
         let span = self.cx.span(item, expr);
         if let Some((file, span)) = span {
-            let text = self.cx.file(file).text(span);
-            return text.split_whitespace().collect::<Vec<_>>().join(" ");
+            return on_one_line(&self.cx.file(file).text(span));
         }
         match self.cx.tree(item).map(|tree| &tree.expr(expr).kind) {
             Some(ExprKind::Member { field, .. }) => format!("->{field}"),
@@ -258,14 +268,20 @@ impl<'c, 'a> Walk<'c, 'a> {
         &self,
         item: ItemId,
         expr: ExprId,
-        what: String,
+        what: impl Into<What>,
         why: Why,
     ) -> Option<Left> {
         let tree = self.cx.tree(item)?;
         Some(self.left_at(item, tree.expr(expr).range, what, why))
     }
 
-    pub(super) fn left_at(&self, item: ItemId, range: TokenRange, what: String, why: Why) -> Left {
+    pub(super) fn left_at(
+        &self,
+        item: ItemId,
+        range: TokenRange,
+        what: impl Into<What>,
+        why: Why,
+    ) -> Left {
         use crate::preprocess::Place;
         let of_item = self.cx.item(item);
         let place = (range.start < range.end).then(|| of_item.tokens.place(range));
@@ -279,7 +295,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             file: place.0,
             span: place.1,
             function: function.unwrap_or_default(),
-            what,
+            what: what.into(),
             why,
         }
     }
@@ -324,6 +340,11 @@ fn single<'c>(cx: &PackageCx<'c>) -> FxHashSet<&'c str> {
     all.map(|(name, _)| name)
         .filter(|name| !several.contains(name))
         .collect()
+}
+
+/// A text with one blank for what is blank in it.
+pub(super) fn on_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// What a function that is not looked at may do.

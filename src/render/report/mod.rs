@@ -6,10 +6,10 @@ mod sections;
 mod text;
 
 use minijinja::Environment;
-use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 
 use super::Results;
+use crate::template::environment;
 use page::Page;
 
 /// The page in Markdown.
@@ -34,18 +34,6 @@ pub(super) fn html(results: Results<'_>) -> String {
         include_str!("report.html"),
         results,
     )
-}
-
-fn environment() -> Environment<'static> {
-    let mut environment = Environment::new();
-    let syntax = SyntaxConfig::builder()
-        .trim_blocks(true)
-        .lstrip_blocks(true)
-        .keep_trailing_newline(true)
-        .build()
-        .expect("the usual delimiters");
-    environment.set_syntax(syntax);
-    environment
 }
 
 /// The extension of `name` decides what is escaped.

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use minijinja::Environment;
-use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +9,7 @@ use super::regions::{Region, changed, keep};
 use super::scenario::{Value, value};
 use super::surface::TypeSurface;
 use super::{Need, Reported, Scenario, Surface};
+use crate::template::environment;
 
 /// What a script is made of.
 #[derive(Debug, Clone, Copy)]
@@ -112,15 +111,7 @@ pub fn script(script: &Script<'_>) -> String {
 }
 
 fn fill(page: &Page<'_>) -> String {
-    let mut environment = Environment::new();
-    let syntax = SyntaxConfig::builder()
-        .trim_blocks(true)
-        .lstrip_blocks(true)
-        .keep_trailing_newline(true)
-        .build()
-        .expect("the usual delimiters");
-    environment.set_syntax(syntax);
-    environment
+    environment()
         .render_named_str("head.py", include_str!("head.py"), Serde(page))
         .expect("the template is part of the program and reads what the page has")
 }

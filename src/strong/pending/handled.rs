@@ -9,11 +9,12 @@
 //!     PyErr_Clear();
 //! ```
 
+use super::later::Later;
 use super::missed::Missed;
 use super::worlds::Worlds;
 use crate::ast::{ExprId, Tree};
 use crate::capi::{takes_exception, writes};
-use crate::cfg::{Base, Instr, InstrKind, Place, Projection, reaches};
+use crate::cfg::{Base, Instr, InstrKind, Place, Projection};
 use crate::strong::scene::Scene;
 
 impl Missed<'_, '_> {
@@ -53,12 +54,7 @@ pub(super) fn settles_error(scene: &Scene<'_>, call: ExprId) -> bool {
                 tree.calls().any(|(_, name)| looks_after(tree, name))
             })
     };
-    let calls = scene
-        .cfg
-        .steps()
-        .filter_map(|(at, instr)| Some((at, instr.named_call()?.0)));
-    let mut settling = calls.filter(|(_, name)| settles(name));
-    settling.any(|(to, _)| reaches(scene.cfg, from.next(), to, &[]))
+    Later::new(scene.pending(), from.next()).calls(settles)
 }
 
 /// Whether a call of a function looks after an exception: what it only puts aside is there again.

@@ -42,7 +42,7 @@ pub(in crate::strong) enum Left {
     /// It tests for that, or does no harm.
     Settled,
     /// A function that is called by a pointer gets it, which may deal with it; or the code keeps it, or
-    /// gives it to a function that tests for it.
+    /// looks after the exception.
     Unknown,
     /// It reads through that or gives it to a function that may, or comes back without its error
     /// while the exception is pending.
@@ -57,10 +57,11 @@ pub(in crate::strong) fn left_open(scene: &Scene<'_>, call: ExprId) -> Left {
     let error = ErrorValue::of(scene, &branches(scene));
     let (mut left, mut is_handled, mut is_read) = (Left::Settled, false, false);
     let solved = missed.visit(|step, state| {
+        let reads = matches!(step, Step::Instr(instr) if missed.reads(instr, state));
         is_handled |= matches!(step, Step::Instr(instr) if missed.handles(instr, state));
-        is_read |= matches!(step, Step::Instr(instr) if missed.reads(instr, state));
+        is_read |= reads;
         left = left.max(match step {
-            Step::Instr(instr) if !missed.reads(instr, state) => Left::Settled,
+            Step::Instr(_) if !reads => Left::Settled,
             Step::Instr(instr) => match &instr.kind {
                 InstrKind::Call {
                     callee: Callee::Indirect(_),

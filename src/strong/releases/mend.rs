@@ -17,7 +17,7 @@ use crate::strong::emit::Draft;
 use crate::strong::exits::branch::is_same;
 use crate::strong::follow::hold::State;
 use crate::strong::follow::{Decisions, Follower, Mode, Repair};
-use crate::strong::plan::{Home, Planned};
+use crate::strong::plan::{Home, Lookup, Planned};
 use crate::strong::scene::Scene;
 
 /// Whether it may be by mistake that the items of `home` are given away: no slot of their container
@@ -29,21 +29,25 @@ use crate::strong::scene::Scene;
 /// PyList_SET_ITEM(list, 0, NULL);          /* … which does not release it */
 /// ```
 pub(in crate::strong) fn may_mend(scene: &Scene<'_>, home: &Home) -> bool {
-    let container = |call: ExprId| scene.call(call)?.1.first().copied();
     let is_lookup = |name: &str| {
         let mut rows = REPLACEMENTS.iter();
         rows.any(|row| row.borrowed == name || row.strong == name)
     };
     let mut calls = scene.tree.expr_ids();
     !calls.any(|call| match scene.call(call) {
-        Some(("PyList_SET_ITEM", [filled, ..])) => home.lookups.iter().any(|lookup| {
-            container(lookup.call).is_some_and(|container| is_same(scene, container, *filled))
-        }),
+        Some(("PyList_SET_ITEM", [filled, ..])) => is_container(scene, home, *filled),
         Some((name, [first, ..])) if is_lookup(name) => {
             home.local.is_some() && scene.as_local(*first) == home.local
         }
         _ => false,
     })
+}
+
+/// Whether items are looked up in what `arg` names.
+fn is_container(scene: &Scene<'_>, home: &Home, arg: ExprId) -> bool {
+    let container = |lookup: &Lookup| scene.call(lookup.call)?.1.first().copied();
+    let mut containers = home.lookups.iter().filter_map(container);
+    containers.any(|container| is_same(scene, container, arg))
 }
 
 impl Follower<'_, '_> {
@@ -131,18 +135,11 @@ impl Draft<'_, '_> {
         let Some((name, args)) = scene.call(call) else {
             return false;
         };
-        let container = |lookup: ExprId| scene.call(lookup)?.1.first().copied();
-        let containers = || {
-            home.lookups
-                .iter()
-                .filter_map(|lookup| container(lookup.call))
-        };
         let releases = effects(name).is_none_or(|it| it.runs_python);
         let act = acts(name).filter(|act| !releases && !act.only_adds);
         let mut changed = (0..).zip(args);
         changed.any(|(at, &arg)| {
-            act.is_some_and(|act| act.changes(at))
-                && containers().any(|container| is_same(scene, container, arg))
+            act.is_some_and(|act| act.changes(at)) && is_container(scene, home, arg)
         })
     }
 

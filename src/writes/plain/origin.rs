@@ -59,12 +59,6 @@ impl Foreign {
         is_self: false,
         kept: true,
     };
-    /// It may be anything.
-    pub(in crate::writes) const ANY: Self = Self {
-        given: true,
-        is_self: true,
-        kept: true,
-    };
     pub(super) const SELF: Self = Self {
         given: true,
         is_self: true,
@@ -413,11 +407,13 @@ impl Frame<'_, '_, '_, '_> {
     }
 
     /// What others have; what comes from something that the package keeps, it keeps as well.
-    fn like_arguments(&self, found: &Origins, args: &[Operand]) -> Origin {
-        let kept = args
-            .iter()
-            .any(|arg| self.of(found, arg).foreign.is_known());
-        match kept {
+    fn like_arguments<'o>(
+        &self,
+        found: &Origins,
+        args: impl IntoIterator<Item = &'o Operand>,
+    ) -> Origin {
+        let mut origins = args.into_iter().map(|arg| self.of(found, arg));
+        match origins.any(|origin| origin.foreign.is_known()) {
             true => Foreign::KEPT.into(),
             false => Foreign::GIVEN.into(),
         }
@@ -433,12 +429,8 @@ impl Frame<'_, '_, '_, '_> {
             let ty = arg.and_then(|arg| self.type_of(arg));
             ty.is_none_or(|ty| self.types().is_object_pointer(ty))
         };
-        let args = args
-            .iter()
-            .enumerate()
-            .filter(|(number, _)| is_object(*number));
-        let args: Vec<Operand> = args.map(|(_, arg)| arg.clone()).collect();
-        self.like_arguments(found, &args)
+        let args = (0..).zip(args).filter(|(number, _)| is_object(*number));
+        self.like_arguments(found, args.map(|(_, arg)| arg))
     }
 
     /// `type->tp_alloc(type, 0)` gives a new object.

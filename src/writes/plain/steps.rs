@@ -11,7 +11,7 @@ use crate::cfg::{
 };
 use crate::rule::ItemId;
 use crate::writes::walk::Walk;
-use crate::writes::{Left, Why};
+use crate::writes::{Left, What, Why};
 
 /// Whose the arguments are that functions of the package get: function, number, whose.
 pub(super) fn given(
@@ -87,9 +87,9 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
         self.escapes.foreign(self.frame, origins, (operand, at))
     }
 
-    fn leave(&mut self, expr: ExprId, text: String) {
+    fn leave(&mut self, expr: ExprId, what: impl Into<What>) {
         let item = self.code().item;
-        let left = self.walk().place_of(item, expr, text, Why::Unproven);
+        let left = self.walk().place_of(item, expr, what, Why::Unproven);
         self.found.extend(left.map(|left| (item, left)));
     }
 
@@ -112,21 +112,23 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
     /// What is read may be what Python replaces meanwhile, by whatever way: `(*(Item *)self).name`, and
     /// `Item copy = *self;` has all of it.
     fn load(&mut self, at: Point, expr: ExprId, place: &Place) {
-        let (types, ty) = (self.frame.types(), self.frame.type_of(expr));
+        let Base::Deref(pointer) = &place.base else {
+            return;
+        };
         let members = &self.walk().members;
-        let is_struct = ty.is_some_and(|ty| types.key(ty).is_some_and(|key| types.is_struct(&key)));
         // A number that a helper reads, its caller may read as well.
-        let index = self.walk().cx.call_index();
-        let is_helper = !index.calls_to(&self.code().function.name).is_empty();
-        let is_set = is_struct && members.has_objects()
-            || members.sets_object(place)
-            || is_helper && members.sets_number(place);
-        if let Base::Deref(pointer) = &place.base
-            && is_set
-            && self.foreign(pointer, at).given
-        {
+        let is_set = members.sets_object(place)
+            || members.sets_number(place) && self.walk().is_helper(self.code().function)
+            || members.has_objects() && self.is_struct(expr);
+        if is_set && self.foreign(pointer, at).given {
             self.leave(expr, self.walk().text(self.code().item, expr));
         }
+    }
+
+    fn is_struct(&self, expr: ExprId) -> bool {
+        let types = self.frame.types();
+        let key = self.frame.type_of(expr).and_then(|ty| types.key(ty));
+        key.is_some_and(|key| types.is_struct(&key))
     }
 
     /// What is stored may lead Python, or the function itself, to what others have: `view->buf = self->text`,
@@ -203,7 +205,7 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
                     Some(arg) => walk.text(self.code().item, arg),
                     None => format!("argument {}", number + 1),
                 };
-                self.leave(expr, format!("{text} by {name}"));
+                self.leave(expr, What::by(text, name));
             }
         }
     }

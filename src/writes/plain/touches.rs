@@ -87,14 +87,15 @@ fn touches(
             continue;
         };
         let own = frame.code.own(name);
-        let mut touch = Touch::default();
+        let mut touch = if own.is_empty() {
+            by(name)
+        } else {
+            Touch::default()
+        };
         for &item in own {
             touch |= frame.plain.touch(item);
         }
-        if own.is_empty() && is_kept(frame, found, (name, args, at)) {
-            touch = by(name);
-        }
-        if touch.is_any() {
+        if touch.is_any() && (!own.is_empty() || is_kept(frame, found, (name, args, at))) {
             all.push((at, call, touch));
         }
     }
