@@ -6,6 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Plain;
 use super::origin::Root;
+use super::touches::Touch;
 use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Type};
 use crate::capi::{self, acts, effects, writes};
 use crate::cfg::{
@@ -24,6 +25,8 @@ pub(super) struct Code<'a> {
     pub(super) cfg: Cfg,
     /// The functions of the package that it calls by name.
     own: FxHashMap<Box<str>, Vec<ItemId>>,
+    /// The calls that may do something with objects which the package keeps.
+    pub(super) touching: Vec<(Point, Touch)>,
     /// Where temporaries get their values.
     defs: FxHashMap<TempId, Vec<Point>>,
     /// The definitions that loads see, of variables that nothing else changes.
@@ -35,14 +38,23 @@ impl<'a> Code<'a> {
         let cfg = cfg::build(function, &capi::never_returns);
         let mut defs: FxHashMap<TempId, Vec<Point>> = FxHashMap::default();
         let mut own: FxHashMap<Box<str>, Vec<ItemId>> = FxHashMap::default();
+        let mut touching = Vec::new();
         for (point, instr) in cfg.steps() {
             if let Some(dst) = instr.dst() {
                 defs.entry(dst).or_default().push(point);
             }
-            if let Some((name, _)) = instr.named_call()
-                && !own.contains_key(name)
-            {
-                own.insert(name.into(), walk.callees(item, name));
+            if let Some((name, _)) = instr.named_call() {
+                if !own.contains_key(name) {
+                    own.insert(name.into(), walk.callees(item, name));
+                }
+                let touch = match own[name].is_empty() {
+                    true => Touch::by(name),
+                    // What functions of the package do is found later.
+                    false => Touch::default(),
+                };
+                if touch.is_any() || !own[name].is_empty() {
+                    touching.push((point, touch));
+                }
             }
         }
         let mut code = Self {
@@ -50,6 +62,7 @@ impl<'a> Code<'a> {
             function,
             cfg,
             own,
+            touching,
             defs,
             reaching: FxHashMap::default(),
         };

@@ -5,6 +5,7 @@
 //! it->index = 0;                            /* nobody has it */
 //! ```
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
@@ -13,13 +14,15 @@ use super::Plain;
 use super::code::Code;
 use super::escape::Escapes;
 use super::origin::Origins;
+use crate::ast::{ExprId, ExprKind, Function};
 use crate::cfg::{Base, Operand, Place, Point, Projection};
 use crate::rule::{ItemId, PackageCx};
 use crate::writes::walk::Walk;
 
 /// Looks at functions one by one: what their callers give them, others may have.
 pub struct Makers<'c, 'a> {
-    walk: Walk<'c, 'a>,
+    cx: &'c PackageCx<'a>,
+    walk: OnceCell<Walk<'c, 'a>>,
 }
 
 impl<'c, 'a> Makers<'c, 'a> {
@@ -27,22 +30,27 @@ impl<'c, 'a> Makers<'c, 'a> {
     #[must_use]
     pub fn new(cx: &'c PackageCx<'a>) -> Self {
         Self {
-            walk: Walk::new(cx),
+            cx,
+            walk: OnceCell::new(),
         }
     }
 
     /// Whether a function uses fields of these names only in memory that it has for itself.
     #[must_use]
     pub fn keeps_to_own(&self, item: ItemId, fields: &BTreeSet<String>) -> bool {
-        let Some(function) = self.walk.cx.function(item) else {
+        let Some(function) = self.cx.function(item) else {
             return false;
         };
+        if uses_given(function, fields) {
+            return false;
+        }
+        let walk = self.walk.get_or_init(|| Walk::new(self.cx));
         let plain = Plain {
-            walk: &self.walk,
+            walk,
             given: FxHashMap::default(),
             results: FxHashMap::default(),
         };
-        let code = Code::new(&self.walk, item, function);
+        let code = Code::new(walk, item, function);
         let frame = plain.frame(&code);
         let origins = Origins::find(frame);
         let escapes = Escapes::find(frame, &origins);
@@ -61,6 +69,25 @@ impl<'c, 'a> Makers<'c, 'a> {
                 })
         })
     }
+}
+
+/// Whether a function uses one of the fields of an object that it gets, without a look at what it does with
+/// others.
+fn uses_given(function: &Function, fields: &BTreeSet<String>) -> bool {
+    let tree = &function.tree;
+    let is_given = |base: ExprId| {
+        let local = tree.as_local(tree.without_casts(base));
+        let local = local.filter(|local| function.params.contains(local));
+        local.is_some_and(|local| !tree.stores().any(|(stored, _)| stored == local))
+    };
+    tree.exprs.iter().any(|expr| match &expr.kind {
+        ExprKind::Member {
+            base,
+            field,
+            arrow: true,
+        } => fields.contains(&**field) && is_given(*base),
+        _ => false,
+    })
 }
 
 fn names(place: &Place, fields: &BTreeSet<String>) -> bool {

@@ -407,12 +407,8 @@ impl Frame<'_, '_, '_, '_> {
     }
 
     /// What others have; what comes from something that the package keeps, it keeps as well.
-    fn like_arguments<'o>(
-        &self,
-        found: &Origins,
-        args: impl IntoIterator<Item = &'o Operand>,
-    ) -> Origin {
-        let mut origins = args.into_iter().map(|arg| self.of(found, arg));
+    fn like_arguments(&self, found: &Origins, args: &[Operand]) -> Origin {
+        let mut origins = args.iter().map(|arg| self.of(found, arg));
         match origins.any(|origin| origin.foreign.is_known()) {
             true => Foreign::KEPT.into(),
             false => Foreign::GIVEN.into(),
@@ -429,8 +425,12 @@ impl Frame<'_, '_, '_, '_> {
             let ty = arg.and_then(|arg| self.type_of(arg));
             ty.is_none_or(|ty| self.types().is_object_pointer(ty))
         };
-        let args = (0..).zip(args).filter(|(number, _)| is_object(*number));
-        self.like_arguments(found, args.map(|(_, arg)| arg))
+        let mut args = (0..).zip(args);
+        let is_known = |arg| self.of(found, arg).foreign.is_known();
+        match args.any(|(number, arg)| is_known(arg) && is_object(number)) {
+            true => Foreign::KEPT.into(),
+            false => Foreign::GIVEN.into(),
+        }
     }
 
     /// `type->tp_alloc(type, 0)` gives a new object.

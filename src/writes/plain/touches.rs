@@ -38,8 +38,29 @@ impl Touch {
         self.runs && other.looks || self.calls && other.tells
     }
 
-    const fn is_any(self) -> bool {
+    pub(super) const fn is_any(self) -> bool {
         self.looks || self.calls
+    }
+
+    /// What a function of Python does with its first argument.
+    pub(super) fn by(name: &str) -> Self {
+        let Some(effects) = effects(name).filter(|_| counts(name).is_none()) else {
+            return Self::default();
+        };
+        let gives = effects.returns != Returns::Plain || !effects.outs.is_empty();
+        let settles = effects.settles_key && !finds_attributes(name);
+        let tells = tells_of_items(name)
+            || settles && !gives
+            || matches!(effects.calls, Some(Calls::Method | Calls::MethodIn(_)));
+        let finds = FINDERS.contains(&name) && !finds_attributes(name);
+        let finds = finds || settles || replacement(name).is_some();
+        let looks = tells || finds || effects.locks.is_some();
+        Self {
+            looks,
+            tells,
+            runs: looks && effects.runs_python,
+            calls: effects.calls == Some(Calls::Itself),
+        }
     }
 }
 
@@ -79,48 +100,23 @@ fn touches(
     frame: Frame<'_, '_, '_, '_>,
     found: (&Origins, &Escapes),
 ) -> Vec<(Point, ExprId, Touch)> {
-    let mut all = Vec::new();
-    for (at, instr) in frame.code.cfg.steps() {
+    let code = frame.code;
+    let touching = code.touching.iter().filter_map(|&(at, mut touch)| {
+        let instr = code.cfg.instr(at)?;
         let (Some((name, _)), InstrKind::Call { args, .. }, Source::Expr(call)) =
             (instr.named_call(), &instr.kind, instr.source)
         else {
-            continue;
+            return None;
         };
-        let own = frame.code.own(name);
-        let mut touch = if own.is_empty() {
-            by(name)
-        } else {
-            Touch::default()
-        };
+        let own = code.own(name);
         for &item in own {
             touch |= frame.plain.touch(item);
         }
-        if touch.is_any() && (!own.is_empty() || is_kept(frame, found, (name, args, at))) {
-            all.push((at, call, touch));
-        }
-    }
-    all
-}
-
-/// What a function of Python does with its first argument.
-fn by(name: &str) -> Touch {
-    let Some(effects) = effects(name).filter(|_| counts(name).is_none()) else {
-        return Touch::default();
-    };
-    let gives = effects.returns != Returns::Plain || !effects.outs.is_empty();
-    let settles = effects.settles_key && !finds_attributes(name);
-    let tells = tells_of_items(name)
-        || settles && !gives
-        || matches!(effects.calls, Some(Calls::Method | Calls::MethodIn(_)));
-    let finds = FINDERS.contains(&name) && !finds_attributes(name);
-    let finds = finds || settles || replacement(name).is_some();
-    let looks = tells || finds || effects.locks.is_some();
-    Touch {
-        looks,
-        tells,
-        runs: looks && effects.runs_python,
-        calls: effects.calls == Some(Calls::Itself),
-    }
+        let is_touch =
+            touch.is_any() && (!own.is_empty() || is_kept(frame, found, (name, args, at)));
+        is_touch.then_some((at, call, touch))
+    });
+    touching.collect()
 }
 
 /// Whether the package keeps the object of which a function calls a method, or which it looks at.
