@@ -86,11 +86,8 @@ fn entangled(findings: &[Finding]) -> Vec<(usize, usize)> {
     for fixes in functions.values() {
         for &(section, fix) in fixes {
             let finding = &findings[section];
-            let is_entangled = |other: &Fix| match finding.rule.code {
-                "UG301" => touch(fix, other),
-                // All that others bring into the section must be proven with it.
-                _ => reach(fix, finding.file, other),
-            };
+            // All that others bring into the section must be proven with it: a release suspends it.
+            let is_entangled = |other: &Fix| reach(fix, finding.file, other);
             let other = fixes.iter().find(|(at, other)| {
                 !is_section(&findings[*at]) && *other != fix && is_entangled(other)
             });
@@ -119,15 +116,6 @@ fn reach(one: &Fix, file: FileId, other: &Fix) -> bool {
     };
     let mut others = other.edits.iter().filter(|edit| edit.file == file);
     others.any(|edit| edit.span.start() <= all.end() && all.start() <= edit.span.end())
-}
-
-fn touch(one: &Fix, other: &Fix) -> bool {
-    let touches = |a: &Edit, b: &Edit| {
-        a.file == b.file && a.span.start() <= b.span.end() && b.span.start() <= a.span.end()
-    };
-    one.edits
-        .iter()
-        .any(|edit| other.edits.iter().any(|second| touches(edit, second)))
 }
 
 /// Applies the fixes that stay, looks for the others again, and joins what is found; whether

@@ -12,6 +12,7 @@ mod limited;
 mod modules;
 mod needs;
 mod outside;
+mod plan;
 mod polyfills;
 mod prove;
 mod readiness;
@@ -40,7 +41,6 @@ use crate::build::BuildFile;
 use crate::capi::REPLACEMENTS;
 use crate::edit::Assumption;
 use crate::facts::Fact;
-
 use crate::package::{FileKind, Package};
 use crate::program::{CallIndex, Demand, Program};
 use crate::provenance;
@@ -48,8 +48,9 @@ use crate::roles::Roles;
 use crate::rule::{Finding, Outcome, PackageCx, Rule};
 use crate::source::{FileId, LineNumber};
 use crate::transforms;
-use crate::validate::{Reload, Validation, Validator};
+use crate::validate::{Reload, Validation};
 use outside::Others;
+use plan::Scope;
 use readiness::Readiness;
 pub use run::Stopped;
 use run::{rules, run};
@@ -153,25 +154,21 @@ pub struct ModuleStatus {
 pub fn analyze(package: &Package, config: &Config) -> Analysis {
     let workspace = Workspace::new(package, config);
     examine(config, &workspace, |cx, rules| {
-        let (mut findings, stopped) = run(rules, cx, package, config);
-        bodies::indexed::solve(package, config, cx, &mut findings);
-        converge::join(package, config, cx.program, &mut findings);
-        bodies::chosen::solve(package, config, cx, &mut findings);
-        bodies::opened::solve(package, config, cx, &mut findings);
-        bodies::named::solve(package, config, cx, &mut findings);
-        bodies::solve(package, config, &workspace, cx.program, &mut findings);
-        bodies::enclosed::solve(package, config, cx, &mut findings);
-        bodies::settled::solve(package, config, cx.program, &mut findings);
+        let scope = Scope {
+            package,
+            config,
+            workspace: &workspace,
+            cx,
+        };
         let reload: &Reload<'_> = &|files, places, look| workspace.reload(files, places, look);
-        let mut validator = Validator::new(&workspace.files, cx.program, cx.summaries(), reload)
-            .with_confirmed(&config.confirmed);
-        reported::solve((package, config), rules, cx, &mut validator, &mut findings);
+        let mut validator = scope.validator(reload);
+        let (mut findings, stopped) = run(rules, cx, package, config);
+        scope.plan(&mut validator, &mut findings);
         let mut asked = asked(&findings);
         if !config.alternatives {
             forget_alternatives(&mut findings);
         }
-        let (new_files, origins) = needs::serve(package, config, &workspace, &mut findings);
-        let validation = validator.fixes(&mut findings);
+        let served = scope.serve(&mut validator, &mut findings);
         validator.alternatives(&mut findings);
         let readiness = Readiness::new(cx, package, config, &stopped);
         readiness.tell(&mut findings);
@@ -186,9 +183,9 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
         asked.append(&mut self::asked(&findings));
         Analysis {
             asked,
-            validation,
-            new_files,
-            origins,
+            validation: served.validation,
+            new_files: served.new_files,
+            origins: served.origins,
             coverage: Coverage {
                 stopped,
                 ..coverage(package, cx.program, &build_files)
@@ -204,25 +201,6 @@ pub fn analyze(package: &Package, config: &Config) -> Analysis {
 fn find(package: &Package, config: &Config, workspace: &Workspace) -> Vec<Finding> {
     examine(config, workspace, |cx, rules| {
         run(rules, cx, package, config).0
-    })
-}
-
-/// What the rules say of the places of `package`, whose workspace is known, that are wanted: each
-/// fix proven, without what it needs beside.
-fn prove_alone(
-    package: &Package,
-    config: &Config,
-    workspace: &Workspace,
-    is_wanted: &dyn Fn(&Finding) -> bool,
-) -> Vec<Finding> {
-    examine(config, workspace, |cx, rules| {
-        let (mut findings, _) = run(rules, cx, package, config);
-        findings.retain(is_wanted);
-        let reload: &Reload<'_> = &|files, places, look| workspace.reload(files, places, look);
-        Validator::new(&workspace.files, cx.program, cx.summaries(), reload)
-            .with_confirmed(&config.confirmed)
-            .fixes(&mut findings);
-        findings
     })
 }
 

@@ -7,7 +7,7 @@
 //!     return NULL;                             /* and `depth`? */
 //! ```
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Config, run};
 use crate::capi::{self, OldErrors};
@@ -22,7 +22,6 @@ use crate::validate::Validator;
 /// alternative.
 pub(super) fn solve(
     (package, config): (&Package, &Config),
-    rules: &[&'static Rule],
     cx: &PackageCx<'_>,
     validator: &mut Validator<'_>,
     findings: &mut [Finding],
@@ -42,9 +41,9 @@ pub(super) fn solve(
     if sites.is_empty() {
         return;
     }
-    let codes: BTreeSet<&str> = tried.iter().map(|it| it.rule.code).collect();
-    let rules = rules.iter().copied().filter(|it| codes.contains(it.code));
-    let rules: Vec<&'static Rule> = rules.collect();
+    let rules: BTreeMap<&str, &'static Rule> =
+        tried.iter().map(|it| (it.rule.code, it.rule)).collect();
+    let rules: Vec<&'static Rule> = rules.into_values().collect();
     let reporting = cx.reporting(sites);
     let (mut found, _) = run(&rules, &reporting, package, config);
     validator.fixes(&mut found);

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Place;
 use crate::edit::{Edit, Fix, apply, compose};
+use crate::engine::plan::{Effort, prove_alone};
 use crate::engine::workspace::Workspace;
-use crate::engine::{Config, examine, prove_alone, run};
+use crate::engine::{Config, examine, run};
 use crate::package::Package;
 use crate::program::Program;
 use crate::rule::{Finding, Outcome, PackageCx};
@@ -122,8 +123,26 @@ impl<'e> Edited<'e> {
         config: &Config,
         is_there: &dyn Fn(&Finding) -> bool,
     ) -> Vec<Finding> {
+        self.proven(config, Effort::Rules, is_there)
+    }
+
+    /// What a run makes of some functions, each fix proven.
+    pub(super) fn planned(
+        &self,
+        config: &Config,
+        is_there: &dyn Fn(&Finding) -> bool,
+    ) -> Vec<Finding> {
+        self.proven(config, Effort::Plan, is_there)
+    }
+
+    fn proven(
+        &self,
+        config: &Config,
+        effort: Effort,
+        is_there: &dyn Fn(&Finding) -> bool,
+    ) -> Vec<Finding> {
         let workspace = Workspace::near(&self.package, config, self.original);
-        prove_alone(&self.package, config, &workspace, is_there)
+        prove_alone(&self.package, config, &workspace, effort, is_there)
     }
 
     /// What the rules say of the text that was written otherwise, each fix proven.

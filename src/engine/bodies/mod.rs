@@ -26,7 +26,9 @@ mod written_out;
 
 use std::collections::BTreeSet;
 
-use super::{Config, workspace::Workspace};
+use super::Config;
+use super::plan::{Effort, prove_alone};
+use super::workspace::Workspace;
 use crate::edit::{Fix, Need};
 use crate::package::Package;
 use crate::program::Program;
@@ -56,7 +58,7 @@ pub(super) fn solve(
     }
     let copy = Copy::new(package, targets);
     let copied = Workspace::near(&copy.package, config, program);
-    let found = super::prove_alone(&copy.package, config, &copied, &|finding| {
+    let found = prove_alone(&copy.package, config, &copied, Effort::Rules, &|finding| {
         copy.region_of(finding.file, finding.span).is_some()
     });
     let solver = Solver {

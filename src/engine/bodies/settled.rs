@@ -18,55 +18,53 @@ use crate::package::Package;
 use crate::program::Program;
 use crate::rule::{Finding, Outcome};
 use crate::source::FileId;
-
-/// Most fixes that follow one from the other.
-const MAX_ROUNDS: usize = 3;
+use crate::validate::Validator;
 
 /// A function by its file and name.
 type Function = (FileId, String);
 
-/// Looks again at what is open in functions with safe fixes, as they are after these.
-pub(in crate::engine) fn solve(
-    package: &Package,
-    config: &Config,
-    program: &Program<'_>,
-    findings: &mut [Finding],
-) {
-    for _ in 0..MAX_ROUNDS {
-        if !round(package, config, program, findings) {
-            return;
-        }
-    }
-}
+/// Functions with the safe fixes after which they were looked at.
+pub(in crate::engine) type Seen = BTreeMap<Function, Vec<Fix>>;
 
-/// Whether anything was found.
-fn round(
-    package: &Package,
-    config: &Config,
-    program: &Program<'_>,
+/// Looks once more at what is open in functions with safe fixes, as they are after these; whether
+/// anything was found. `proven` are the findings with what was proven of their fixes; what was `seen`
+/// is not looked at again.
+pub(in crate::engine) fn solve(
+    (package, config, program): (&Package, &Config, &Program<'_>),
+    validator: &mut Validator<'_>,
+    seen: &mut Seen,
+    proven: &[Finding],
     findings: &mut [Finding],
 ) -> bool {
-    let functions = half_done(findings);
-    let made = functions.values().flatten();
-    let (edits, conflicts) = EditSet::merge((0..).map(FixId).zip(made));
-    if functions.is_empty() || !conflicts.is_empty() {
+    let mut functions = half_done(proven, findings);
+    functions.retain(|of, fixes| seen.insert(of.clone(), fixes.clone()).as_ref() != Some(fixes));
+    if functions.is_empty() {
         return false;
     }
+    let made = functions.values().flatten();
+    let (edits, _) = EditSet::merge((0..).map(FixId).zip(made));
     let files = edits.files();
     let written: Vec<Edit> = files.flat_map(|file| edits.edits(file)).cloned().collect();
     let copy = Edited::new(package, program, &written);
-    let all = next(config, findings, &copy, &functions);
-    for (of, (next, numbers)) in &all {
-        let first = &functions[of];
-        let fix = joined(package, &copy, &written, first, next);
-        for (number, finding) in findings.iter_mut().enumerate() {
-            let is_first = safe_fix(finding).is_some_and(|it| first.contains(it));
-            if is_first || numbers.contains(&number) {
-                finding.outcome = Outcome::Fix(fix.clone());
+    let mut any = false;
+    for (of, (next, numbers)) in next(config, proven, &copy, &functions) {
+        let first = &functions[&of];
+        let fix = Outcome::Fix(joined(package, &copy, &written, first, &next));
+        let is_first = |finding: &Finding| finding.fix().is_some_and(|fix| first.contains(fix));
+        let parts = findings.iter().enumerate();
+        let parts = parts.filter(|(number, it)| numbers.contains(number) || is_first(it));
+        let parts: Vec<usize> = parts.map(|(number, _)| number).collect();
+        let mut tried = findings[numbers[0]].clone();
+        tried.outcome.clone_from(&fix);
+        validator.fixes(std::slice::from_mut(&mut tried));
+        if safe_fix(&tried).is_some() {
+            any = true;
+            for number in parts {
+                findings[number].outcome.clone_from(&fix);
             }
         }
     }
-    !all.is_empty()
+    any
 }
 
 /// The safe fixes that the copy has for what is open in `functions`, as one fix each, with the numbers
@@ -82,7 +80,7 @@ fn next(
     let near: Vec<(usize, &Finding)> = near.filter(|(_, it)| is_open(it) && is_near(it)).collect();
     let asked = config.only(near.iter().map(|(_, it)| it.rule));
     let mut all: BTreeMap<Function, (Fix, Vec<usize>)> = BTreeMap::new();
-    for found in copy.found_in(&asked, &is_near) {
+    for found in copy.planned(&asked, &is_near) {
         let (Some(fix), Some(number)) = (safe_fix(&found), copy.number(&near, &found)) else {
             continue;
         };
@@ -111,21 +109,33 @@ fn joined(
     fix
 }
 
-/// The safe fixes of functions in which something else is open.
-fn half_done(findings: &[Finding]) -> BTreeMap<Function, Vec<Fix>> {
+/// The safe fixes of functions in which something else is open, those that clash with none of another
+/// function.
+fn half_done(proven: &[Finding], findings: &[Finding]) -> BTreeMap<Function, Vec<Fix>> {
+    let open = proven.iter().filter(|it| is_open(it));
+    let open: BTreeSet<Function> = open.filter_map(function).collect();
     let mut fixes: BTreeMap<Function, Vec<Fix>> = BTreeMap::new();
-    for finding in findings {
-        if let (Some(fix), Some(of)) = (safe_fix(finding), function(finding)) {
+    for (proven, finding) in proven.iter().zip(findings) {
+        let of = function(finding).filter(|of| open.contains(of));
+        if let (Some(_), Some(fix), Some(of)) = (safe_fix(proven), finding.fix(), of) {
             let fixes = fixes.entry(of).or_default();
             if !fixes.contains(fix) {
                 fixes.push(fix.clone());
             }
         }
     }
-    let open = findings.iter().filter(|it| is_open(it));
-    let open: BTreeSet<Function> = open.filter_map(function).collect();
-    fixes.retain(|of, _| open.contains(of));
-    fixes
+    let mut kept: Vec<&Fix> = Vec::new();
+    let apart = fixes.iter().filter_map(|(of, fixes)| {
+        let all = kept.iter().copied().chain(fixes);
+        let (_, conflicts) = EditSet::merge((0..).map(FixId).zip(all));
+        // A fix for several functions goes with the first.
+        let is_apart = conflicts.is_empty() && !fixes.iter().any(|fix| kept.contains(&fix));
+        is_apart.then(|| {
+            kept.extend(fixes);
+            (of.clone(), fixes.clone())
+        })
+    });
+    apart.collect()
 }
 
 /// Whether a reference is not taken yet.
