@@ -287,7 +287,9 @@ fn a_macro_on_one_line_is_written_out_as_well() {
 fn a_statement_of_such_a_macro_has_a_line_of_its_own() {
     let plain = with_check("do { if ((call) < 0) return -1; } while (0)");
     assert!(
-        plain.contains("+        if ((prepare()) < 0) {\n+            Py_DECREF(item);\n+            return -1;\n+        }\n"),
+        plain.contains(
+            "+    if ((prepare()) < 0) {\n+        Py_DECREF(item);\n+        return -1;\n+    }\n"
+        ),
         "{plain}"
     );
     // What is no list of statements stays on its line.

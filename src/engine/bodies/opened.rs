@@ -170,9 +170,15 @@ fn in_place(layout: &Layout<'_>, span: ByteSpan, used: &Use) -> Option<(ByteSpan
         between.iter().all(u8::is_ascii_whitespace)
     });
     let Some(head) = head.filter(|_| layout.braces() != BraceStyle::Indented) else {
-        return Some((span, block(layout, span.start(), used)?));
+        let block = block(used)?;
+        let is_body = layout.braceless_head(span).is_some();
+        let alone = alone(&block).filter(|_| !is_body);
+        let lines = alone.and_then(|text| lines(text, layout.braces()));
+        let lines = lines.or_else(|| self::lines(&block, layout.braces()))?;
+        return Some((span, indented(layout, span.start(), &lines)));
     };
-    let block = block(layout, head.start, used)?;
+    let lines = lines(&block(used)?, layout.braces())?;
+    let block = indented(layout, head.start, &lines);
     let outer = layout.indentation(head.start);
     let ending = layout.line_ending(head.start).as_bytes();
     let before = match layout.braces() {
@@ -213,8 +219,8 @@ fn always_leaves(tree: &Tree, stmt: StmtId) -> bool {
     }
 }
 
-/// The block of `do { … } while (0)`, indented as the line of `place`.
-fn block(layout: &Layout<'_>, place: ByteOffset, used: &Use) -> Option<Vec<u8>> {
+/// The block of `do { … } while (0)`.
+fn block(used: &Use) -> Option<Vec<u8>> {
     let text = &used.written.text;
     let tokens = lex(text);
     let words: Vec<&[u8]> = tokens
@@ -228,11 +234,43 @@ fn block(layout: &Layout<'_>, place: ByteOffset, used: &Use) -> Option<Vec<u8>> 
         tokens[1].span.start().index(),
         tokens[tokens.len() - 5].span.end().index(),
     );
-    let text = without_parentheses(&text[open..close], &used.arguments);
-    let lines = match text.contains(&b'\n') {
-        true => its_lines(&text)?,
-        false => broken(&text, layout.braces())?,
+    Some(without_parentheses(&text[open..close], &used.arguments))
+}
+
+/// The statement of `{ if (failed) return failed; }`, which needs no block.
+fn alone(block: &[u8]) -> Option<&[u8]> {
+    let tokens = lex(block);
+    let [open, inside @ .., close] = &tokens[..] else {
+        return None;
     };
+    let word = |at: usize| inside.get(at).map(|token| &block[token.span.range()]);
+    if word(0) != Some(b"if") {
+        return None;
+    }
+    let mut depth = 0u32;
+    let ends = (1..inside.len()).filter(|&at| {
+        match word(at) {
+            Some(b"(" | b"{") => depth += 1,
+            Some(b")" | b"}") => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && matches!(word(at), Some(b";" | b"}"))
+    });
+    let is_one = ends.collect::<Vec<_>>() == [inside.len() - 1];
+    let text = &block[open.span.end().index()..close.span.start().index()];
+    is_one.then(|| text.trim_ascii())
+}
+
+/// The lines of a statement, each with how far it is indented.
+fn lines(text: &[u8], braces: BraceStyle) -> Option<Vec<(usize, Vec<u8>)>> {
+    match text.contains(&b'\n') {
+        true => its_lines(text),
+        false => broken(text, braces),
+    }
+}
+
+/// `lines` where the line of `place` is.
+fn indented(layout: &Layout<'_>, place: ByteOffset, lines: &[(usize, Vec<u8>)]) -> Vec<u8> {
     let outer = layout.indentation(place);
     let indented = lines.iter().enumerate().map(|(at, (levels, line))| {
         let deeper = |blanks: Vec<u8>, _| layout.step().deeper(&blanks);
@@ -242,7 +280,7 @@ fn block(layout: &Layout<'_>, place: ByteOffset, used: &Use) -> Option<Vec<u8>> 
         [before, line.clone()].concat()
     });
     let lines: Vec<Vec<u8>> = indented.collect();
-    Some(lines.join(layout.line_ending(place).as_bytes()))
+    lines.join(layout.line_ending(place).as_bytes())
 }
 
 /// The lines of a body that is written on several, each with how far it is indented.
@@ -308,14 +346,16 @@ fn broken(text: &[u8], braces: BraceStyle) -> Option<Vec<(usize, Vec<u8>)>> {
     Some(lines)
 }
 
-/// `failed = (f(x));` as `failed = f(x);`
+/// `failed = (f(x)); return (NULL);` as `failed = f(x); return NULL;`
 fn without_parentheses(text: &[u8], arguments: &[Vec<u8>]) -> Vec<u8> {
     let mut text = text.to_vec();
     for argument in arguments {
-        let guarded = [b"= (", &argument[..], b");"].concat();
-        while let Some(at) = memchr::memmem::find(&text, &guarded) {
-            let bare = [b"= ", &argument[..], b";"].concat();
-            text.splice(at..at + guarded.len(), bare);
+        for before in [&b"= "[..], b"return "] {
+            let guarded = [before, b"(", argument, b");"].concat();
+            while let Some(at) = memchr::memmem::find(&text, &guarded) {
+                let bare = [before, argument, b";"].concat();
+                text.splice(at..at + guarded.len(), bare);
+            }
         }
     }
     text
