@@ -212,30 +212,28 @@ PyDict_GetItemStringRef(PyObject *dict, const char *key, PyObject **result)
         name: "PyDict_SetDefaultRef",
         since: 0x030D_00A4,
         limited: Limited::Since(0x030F_0000),
-        uses: &["PyDict_GetItemRef"],
+        uses: &[],
         text: "\
 static inline int
 PyDict_SetDefaultRef(PyObject *dict, PyObject *key, PyObject *value,
                      PyObject **result)
 {
-    PyObject *existing;
-    int found = PyDict_GetItemRef(dict, key, &existing);
-    if (found == 0) {
-        if (PyDict_SetItem(dict, key, value) < 0) {
-            found = -1;
-        }
-        else {
-            Py_INCREF(value);
-            existing = value;
-        }
-    }
+    /* One lookup, as other threads may add the key between two. It cannot
+     * tell a key that was there with this very value from a new one. */
+#ifdef Py_LIMITED_API
+    PyObject *item = PyObject_CallMethod((PyObject *)&PyDict_Type, \"setdefault\",
+                                         \"OOO\", dict, key, value);
+#else
+    PyObject *item = PyDict_SetDefault(dict, key, value);
+    Py_XINCREF(item);
+#endif
     if (result != NULL) {
-        *result = existing;
+        *result = item;
     }
     else {
-        Py_XDECREF(existing);
+        Py_XDECREF(item);
     }
-    return found;
+    return item == NULL ? -1 : item != value;
 }
 ",
     },

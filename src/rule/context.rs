@@ -68,14 +68,21 @@ pub type Told = Result<BTreeSet<i64>, bool>;
 /// What functions of a package do by what they call, by name.
 #[derive(Debug, Default)]
 pub struct ByCalls {
-    /// Those that read the error number of what was called before.
-    pub reading_errno: BTreeSet<Box<str>>,
-    /// Those behind which it is the same again: they keep it in a variable meanwhile.
-    pub keeping_errno: BTreeSet<Box<str>>,
     /// Those that the collector may call while it holds all threads still.
     pub traversing: BTreeSet<Box<str>>,
     /// Whether one of them may wait for an object, or run Python code, with a lock of C.
     pub holds_lock_in_python: bool,
+}
+
+/// What functions of a package do with the error number of what was called before, by name.
+#[derive(Debug, Clone, Default)]
+pub struct ErrnoFunctions {
+    /// Those that read it.
+    pub reading: BTreeSet<Box<str>>,
+    /// Those after which it is the same again: they keep it in a variable meanwhile.
+    pub keeping: BTreeSet<Box<str>>,
+    /// Those that leave one which a caller reads.
+    pub awaited: BTreeSet<Box<str>>,
 }
 
 /// What becomes of an error that a function of the C API swallowed, where its strong form reports
@@ -117,6 +124,7 @@ struct Known<'a> {
     macros: OnceLock<FxHashSet<Box<[u8]>>>,
     exceptions: OnceLock<Exceptions>,
     by_calls: OnceLock<ByCalls>,
+    errno: OnceLock<ErrnoFunctions>,
     memory: OnceLock<Vec<Family>>,
     threads: OnceLock<Threads>,
     lifetimes: OnceLock<Lifetimes>,
@@ -135,6 +143,7 @@ impl<'a> Known<'a> {
             macros: OnceLock::new(),
             exceptions: OnceLock::new(),
             by_calls: OnceLock::new(),
+            errno: OnceLock::new(),
             memory: OnceLock::new(),
             threads: OnceLock::new(),
             lifetimes: OnceLock::new(),
@@ -233,6 +242,11 @@ impl<'a> PackageCx<'a> {
     /// What functions do by what they call, as `find` says for the first rule that asks.
     pub fn by_calls(&self, find: impl FnOnce(&Self) -> ByCalls) -> &ByCalls {
         self.known.by_calls.get_or_init(|| find(self))
+    }
+
+    /// What functions do with the error number, as `find` says for the first rule that asks.
+    pub fn errno_functions(&self, find: impl FnOnce(&Self) -> ErrnoFunctions) -> &ErrnoFunctions {
+        self.known.errno.get_or_init(|| find(self))
     }
 
     /// The allocations and releases of the package by the memory that they meet.

@@ -18,7 +18,8 @@ mod threads;
 
 pub use check::{BuildCx, Check};
 pub use context::{
-    ByCalls, ErrorNumbers, ErrorReturn, Errors, Exceptions, Lookups, PackageCx, Told,
+    ByCalls, ErrnoFunctions, ErrorNumbers, ErrorReturn, Errors, Exceptions, Lookups, PackageCx,
+    Told,
 };
 pub use finding::{Finding, Note, Outcome};
 pub use fingerprint::fingerprints;

@@ -23,6 +23,7 @@ impl Draft<'_, '_> {
     pub(in crate::strong) fn doubt_ownership(&mut self, planned: &Planned) {
         self.doubt_repairs(planned);
         self.doubt_lifetime(planned);
+        self.doubt_errno(&planned.decisions);
     }
 
     /// Notes a call, made while the reference is held, to which that makes a difference: it lets the

@@ -22,6 +22,7 @@
 use std::collections::BTreeSet;
 
 use super::follow::web::Given;
+use super::pending::missed::reads_missing;
 use super::plan::{Home, Lookup, takes_result};
 use super::reason::Reason;
 use super::scene::Scene;
@@ -104,6 +105,12 @@ pub(super) fn adapt(scene: &Scene<'_>, home: &Home) -> Result<Option<Weak>, Reas
             return Err(unclear());
         }
         weak.pairs.push((pair.0, test));
+    }
+    // What is no weak reference gives `NULL` as well: only code that would crash with that may take it for
+    // one that is dead.
+    let goes_on = |lookup: &Lookup| !reads_missing(scene, lookup.call);
+    if weak.error_test.is_none() && weak.pairs.is_empty() && home.lookups.iter().any(goes_on) {
+        return Err(unclear());
     }
     Ok(Some(weak))
 }

@@ -21,6 +21,9 @@ use crate::strong::exits::branch::branches;
 use crate::strong::exits::error_value::ErrorValue;
 use crate::strong::exits::exit::Failure;
 use crate::strong::exits::unheard_at;
+use crate::strong::follow::Decisions;
+use crate::strong::follow::slots::Slot;
+use crate::strong::lifetimes::point_of;
 use crate::strong::pending::missed::{counts_missing, reads_missing};
 use crate::strong::plan::Lookup;
 use crate::strong::scene::Scene;
@@ -50,6 +53,22 @@ impl Draft<'_, '_> {
                 "what `{strong}` looks for exists: the code does not test that, and no longer \
                  reads the result here"
             ));
+        }
+    }
+
+    /// Notes that a release stands where the error number of an earlier call is still wanted, be it by a
+    /// caller: it may run code that changes that.
+    pub(in crate::strong) fn doubt_errno(&mut self, decisions: &Decisions) {
+        let scene = self.scene;
+        let mut slots = decisions.releases.keys();
+        let is_wanted = |slot: &Slot| {
+            let point = point_of(scene.cfg, *slot);
+            point.is_some_and(|point| scene.is_errno_wanted(point))
+        };
+        if slots.any(is_wanted) {
+            self.fix.assume(
+                "the releases before `errno` is read do not run code that changes it".to_owned(),
+            );
         }
     }
 

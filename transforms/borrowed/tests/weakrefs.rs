@@ -447,7 +447,9 @@ static PyMethodDef methods[] = {{"add", (PyCFunction)add, METH_O}, {NULL}};
         -    PyObject *list = PyWeakref_GetObject(ref);
         -    if (list != (PyObject *)self)
         +    PyObject *list;
-        +    (void)PyWeakref_GetRef(ref, &list);
+        +    if (PyWeakref_GetRef(ref, &list) == 0) {
+        +        list = Py_NewRef(Py_None);
+        +    }
         +    if (list != (PyObject *)self) {
         +        Py_XDECREF(list);
                  return 0;
@@ -487,7 +489,9 @@ static PyMappingMethods mapping = {.mp_ass_subscript = set};
 -    PyObject *list = PyWeakref_GetObject(ref);
 -    if (list != (PyObject *)self)
 +    PyObject *list;
-+    (void)PyWeakref_GetRef(ref, &list);
++    if (PyWeakref_GetRef(ref, &list) == 0) {
++        list = Py_NewRef(Py_None);
++    }
 +    if (list != (PyObject *)self) {
 +        Py_XDECREF(list);
          return NULL;

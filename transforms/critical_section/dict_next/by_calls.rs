@@ -2,31 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use super::errno::{keeps_errno, wants_errno};
 use super::waiting::takes_lock;
-use crate::ast::{ExprKind, Function, Name};
 use crate::capi;
-use crate::program::ItemId;
 use crate::roles::Role;
-use crate::rule::{ByCalls, PackageCx, spread};
+use crate::rule::{ByCalls, PackageCx};
 use crate::state::releases_lock_by_name;
-use crate::strong::ERRNO_READERS;
 
-/// Looks at all functions of the package that may read `errno`.
+/// Looks at all functions of the package.
 pub(super) fn by_calls<'c>(cx: &'c PackageCx<'_>) -> &'c ByCalls {
-    cx.by_calls(|cx| {
-        let named = naming_errno(cx).into_iter();
-        let keeps = |item: &ItemId| cx.function(*item).is_some_and(|it| keeps_errno(cx, it));
-        let (keeping, others): (BTreeSet<ItemId>, _) = named.partition(keeps);
-        let keeping = keeping.into_iter().filter_map(|item| cx.function(item));
-        let keeping_errno = keeping.map(|function| (*function.name).into()).collect();
-        let wants = |function: &Function, known: &_| wants_errno(function, known, &keeping_errno);
-        ByCalls {
-            reading_errno: spread(cx, &ERRNO_READERS, others, wants),
-            keeping_errno,
-            traversing: traversing(cx),
-            holds_lock_in_python: holds_lock_in_python(cx),
-        }
+    cx.by_calls(|cx| ByCalls {
+        traversing: traversing(cx),
+        holds_lock_in_python: holds_lock_in_python(cx),
     })
 }
 
@@ -103,17 +89,4 @@ fn traversing(cx: &PackageCx<'_>) -> BTreeSet<Box<str>> {
         }
     }
     known
-}
-
-/// The functions in which the word `errno` stands.
-fn naming_errno(cx: &PackageCx<'_>) -> BTreeSet<ItemId> {
-    let items = (0u32..).map(ItemId).take(cx.program.items.len());
-    let names = |item: &ItemId| {
-        let exprs = cx.function(*item).map(|function| &function.tree.exprs);
-        exprs.is_some_and(|exprs| {
-            let is_errno = |kind: &ExprKind| matches!(kind, ExprKind::Name(Name::Global(name)) if &**name == "errno");
-            exprs.iter().any(|expr| is_errno(&expr.kind))
-        })
-    };
-    items.filter(names).collect()
 }

@@ -13,71 +13,14 @@
 
 use std::collections::BTreeSet;
 
-use super::by_calls::by_calls;
 use super::exits::{Exit, ExitKind, Exits, is_return_macro};
 use super::plan::Plan;
 use super::scope::{Scope, inside};
 use super::site::Site;
-use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, StmtId, StmtKind, TokenRange};
-use crate::capi;
-use crate::cfg::{self, Cfg, Point};
+use crate::ast::{ExprKind, Name, StmtId, TokenRange};
+use crate::cfg::Point;
 use crate::edit::Fix;
-use crate::rule::PackageCx;
-use crate::strong::{Errno, OwnFunctions, reads_errno};
-
-/// Whether the function reads the error number of what was called before it.
-pub(super) fn wants_errno(
-    function: &Function,
-    reading: &BTreeSet<Box<str>>,
-    keeping: &BTreeSet<Box<str>>,
-) -> bool {
-    let cfg = cfg::build(function, &capi::never_returns);
-    let entry = Point {
-        block: Cfg::ENTRY,
-        index: 0,
-    };
-    let own = OwnFunctions { reading, keeping };
-    Errno::read_by(&cfg, Some(own)).is_wanted(entry)
-}
-
-/// Whether all that a function does with the error number is to put it back.
-///
-/// ```c
-/// int saved = errno;
-/// free(*p);
-/// errno = saved;
-/// ```
-pub(super) fn keeps_errno(cx: &PackageCx<'_>, function: &Function) -> bool {
-    let tree = &function.tree;
-    let is_errno = |id: &ExprId| matches!(&tree.expr(*id).kind, ExprKind::Name(Name::Global(name)) if &**name == "errno");
-    let saved = tree.stores().filter(|(_, value)| is_errno(value));
-    let (locals, reads): (BTreeSet<LocalId>, BTreeSet<ExprId>) = saved.unzip();
-    let is_saved = |id: ExprId| {
-        let local = tree.as_local(id);
-        local.is_some_and(|local| locals.contains(&local))
-    };
-    let whole = tree.stmts.iter().filter_map(|stmt| match stmt.kind {
-        StmtKind::Expr(expr) => Some(&tree.expr(expr).kind),
-        _ => None,
-    });
-    let assigned = whole.filter_map(|kind| match *kind {
-        ExprKind::Assign { op: None, lhs, rhs } => Some((lhs, rhs)),
-        _ => None,
-    });
-    let mut known = reads;
-    for (lhs, rhs) in assigned {
-        if is_errno(&lhs) && is_saved(rhs) {
-            known.extend([lhs, rhs]);
-        } else if is_saved(lhs) {
-            known.insert(lhs);
-        }
-    }
-    let mut ids = tree.expr_ids();
-    let mut calls = tree.calls();
-    !locals.is_empty()
-        && ids.all(|id| known.contains(&id) || !is_errno(&id) && !is_saved(id))
-        && calls.all(|(_, name)| !reads_errno(name) && cx.definitions(name).next().is_none())
-}
+use crate::strong::{Errno, errno_functions};
 
 /// Assumes that what is read behind the section is as it was in it.
 pub(super) fn assume_kept(
@@ -140,12 +83,7 @@ pub(super) fn assume_kept_by_copy<'e>(
 
 /// Assumes that `errno` stays where it is wanted at one of `points`.
 fn assume_errno(scope: &Scope<'_>, points: impl Iterator<Item = Point>, fix: &mut Fix) {
-    let by_calls = by_calls(scope.cx);
-    let own = OwnFunctions {
-        reading: &by_calls.reading_errno,
-        keeping: &by_calls.keeping_errno,
-    };
-    let errno = Errno::read_by(&scope.cfg, Some(own));
+    let errno = Errno::new(&scope.cfg, errno_functions(scope.cx), &scope.function.name);
     let mut points = points.filter(|point| scope.cfg.is_reachable(point.block));
     if points.any(|point| errno.is_wanted(point)) {
         fix.assume(

@@ -118,6 +118,11 @@ pub(super) fn sets(tree: &Tree, range: TokenRange, names: &BTreeSet<&str>) -> bo
     exprs.any(|expr| sets_one(tree, &expr.kind, names))
 }
 
+/// Whether one expression sets one of the fields or variables, or lets others do so.
+pub(super) fn sets_at(tree: &Tree, expr: ExprId, names: &BTreeSet<&str>) -> bool {
+    sets_one(tree, &tree.expr(expr).kind, names)
+}
+
 /// Whether the function only assigns to such fields, of objects that it makes itself and that
 /// nobody else knows by then.
 fn sets_new_only(scope: &Scope<'_>, item: ItemId, tree: &Tree, names: &BTreeSet<&str>) -> bool {
@@ -164,7 +169,7 @@ fn target_in<'t>(tree: &'t Tree, expr: ExprId, names: &mut BTreeSet<&'t str>) {
 }
 
 /// The fields and file-scope variables that an expression reads.
-fn names_in<'t>(tree: &'t Tree, expr: ExprId, names: &mut BTreeSet<&'t str>) {
+pub(super) fn names_in<'t>(tree: &'t Tree, expr: ExprId, names: &mut BTreeSet<&'t str>) {
     match &tree.expr(expr).kind {
         ExprKind::Name(name) => names.extend(lasting(tree, name)),
         ExprKind::Member { base, field, .. } => {

@@ -221,10 +221,13 @@ impl<'a> Sites<'a> {
         if !matches!(&section, Ok(fix) if fix.confidence == Confidence::Safe)
             && let Some((fix, calls)) = self.copy(site, names)
         {
-            return (Outcome::Fix(fix), calls);
+            let mut outcome = Outcome::Fix(fix);
+            self.assume_seen(site, &mut outcome);
+            return (outcome, calls);
         }
         *names = tried;
-        let outcome = section.map_or_else(Outcome::Manual, Outcome::Fix);
+        let mut outcome = section.map_or_else(Outcome::Manual, Outcome::Fix);
+        self.assume_seen(site, &mut outcome);
         (outcome, Vec::new())
     }
 
@@ -266,21 +269,28 @@ impl<'a> Sites<'a> {
         };
         let all = emptied::up_to(scope, site, clear);
         let mut tried = names.clone();
-        let mut fix = match all.map(|all| self.fix_with_sizes(&all, &mut tried)) {
+        match all.map(|all| self.fix_with_sizes(&all, &mut tried)) {
             Some(Ok(fix)) => {
                 *names = tried;
-                fix
+                Ok(fix)
             }
-            _ => self.fix_with_sizes(site, names)?,
-        };
-        // Up to 3.13 the call waits for the lock that its own thread has, and suspends the section.
-        if let Some(dict) = scope.text(site.dict) {
+            _ => self.fix_with_sizes(site, names),
+        }
+    }
+
+    /// Assumes that nothing is added to a dict which is emptied or replaced after the loop. Up to 3.13
+    /// `PyDict_Clear` in the section waits for the lock that its own thread has, and suspends it.
+    fn assume_seen(&self, site: &Site, outcome: &mut Outcome) {
+        let scope = self.scope;
+        if let Outcome::Fix(fix) = outcome
+            && let Some(dict) = scope.text(site.dict)
+            && let Some(how) = emptied::later(scope, site)
+        {
             fix.assume(format!(
-                "no other thread adds to `{dict}` between the loop and `PyDict_Clear`, which \
-                 would drop an item that the loop has not seen"
+                "no other thread adds to `{dict}` between the loop and {how}, which would drop an \
+                 item that the loop has not seen"
             ));
         }
-        Ok(fix)
     }
 
     /// The fix that begins the section where the size of the dict is asked for, if it can.

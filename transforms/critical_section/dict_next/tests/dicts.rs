@@ -700,7 +700,8 @@ forget(PyObject *type)
     insta::assert_snapshot!(diff(text), @"
     11: `types` is iterated over without holding its lock
       11: `types`, a variable that all threads share: another thread can change it between two calls
-      safe: iterate over `types` in a critical section
+      review: iterate over `types` in a critical section
+      assumes that no other thread adds to `types` between the loop and `Py_CLEAR`, which would drop an item that the loop has not seen
     @@
          PyObject *key, *value;
          Py_ssize_t pos = 0;
@@ -1088,6 +1089,52 @@ drain(PyObject *inv)
              return 0;
          }
         ");
+}
+
+#[test]
+fn a_dict_that_may_be_emptied_or_replaced_after_the_loop_is_for_review() {
+    let ends = [
+        "if (sum > 0) PyDict_Clear(self->inv);",
+        "if (sum > 0) flush(self);",
+        "Py_SETREF(self->inv, PyDict_New());",
+        "PyObject *old = self->inv; self->inv = PyDict_New(); Py_DECREF(old);",
+        "PyObject *all = self->inv; PyDict_Clear(all);",
+        "Py_XDECREF(PyObject_CallMethod(self->inv, \"clear\", NULL));",
+        "keep(self);",
+    ];
+    let said = ends.map(|end| {
+        let text = format!(
+            "
+typedef struct {{ PyObject_HEAD PyObject *inv, *other; }} Jar;
+static void drop(PyObject *all) {{ PyDict_Clear(all); }}
+static void flush(Jar *self) {{ drop(self->inv); }}
+static void keep(Jar *self) {{ PyDict_Clear(self->other); self->other = NULL; }}
+static int
+drain(Jar *self)
+{{
+    Py_ssize_t pos = 0, sum = 0;
+
+    while (PyDict_Next(self->inv, &pos, NULL, NULL))
+        sum++;
+    {end}
+    return 0;
+}}
+"
+        );
+        let said = diff(&text);
+        let assumed = said.lines().find(|line| line.contains("assumes"));
+        let assumed = assumed.map_or("safe", |it| it.split(" between ").last().unwrap_or(it));
+        format!("{end}  /* {assumed} */")
+    });
+    insta::assert_snapshot!(said.join("\n"), @r#"
+    if (sum > 0) PyDict_Clear(self->inv);  /* the loop and `PyDict_Clear`, which would drop an item that the loop has not seen */
+    if (sum > 0) flush(self);  /* the loop and `flush`, which would drop an item that the loop has not seen */
+    Py_SETREF(self->inv, PyDict_New());  /* the loop and `Py_SETREF`, which would drop an item that the loop has not seen */
+    PyObject *old = self->inv; self->inv = PyDict_New(); Py_DECREF(old);  /* the loop and the assignment of another dict, which would drop an item that the loop has not seen */
+    PyObject *all = self->inv; PyDict_Clear(all);  /* the loop and `PyDict_Clear`, which would drop an item that the loop has not seen */
+    Py_XDECREF(PyObject_CallMethod(self->inv, "clear", NULL));  /* the loop and `PyObject_CallMethod`, which would drop an item that the loop has not seen */
+    keep(self);  /* safe */
+    "#);
 }
 
 #[test]

@@ -358,6 +358,30 @@ f(Box *self, PyObject *d)
 }
 
 #[test]
+fn what_leaves_by_the_address_of_the_variable_needs_review() {
+    let head = "static void swap(PyObject **a, PyObject **b) { PyObject *t = *a; *a = *b; *b = t; }
+static PyObject *
+f(PyObject *self, PyObject *d)
+{
+    PyObject *value, *last = NULL;
+    Py_ssize_t pos = 0;
+    while (PyDict_Next(d, &pos, NULL, &value))
+";
+    for body in [
+        "swap(&last, &value);",
+        "memcpy(&last, &value, sizeof last);",
+    ] {
+        let report = diff(&format!(
+            "{head}        {body}\n    return Py_XNewRef(last);\n}}\n"
+        ));
+        assert!(
+            report.contains("review: iterate over `d` in a critical section"),
+            "{report}"
+        );
+    }
+}
+
+#[test]
 fn stored_values_need_review() {
     let text = r#"
 static void

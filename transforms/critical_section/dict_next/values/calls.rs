@@ -3,7 +3,7 @@
 use super::flow::Flow;
 use super::state::{State, part};
 use super::{KEY, MAYBE, OWNED, PART, Set, Uses, VALUE, Way, suspends};
-use crate::ast::{ExprKind, LocalId};
+use crate::ast::{ExprId, ExprKind, LocalId, UnaryOp};
 use crate::calls::{self, Count};
 use crate::capi::{self, Counts, Stored};
 use crate::cfg::{BlockId, Callee, Operand, Point, Source, TempId};
@@ -59,6 +59,10 @@ impl Flow<'_> {
                 state.release(state.of(arg));
             }
         }
+        for (out, arg) in args.iter().enumerate() {
+            let held = self.handed_on(state, name, (out, arg));
+            self.outlive(uses, held, (Way::Stored, source));
+        }
         // What the callee writes through `&local` is not ours, but for pointers into its arguments.
         for (out, arg) in args.iter().enumerate() {
             let stored = self.stored(state, name, args, out);
@@ -72,6 +76,49 @@ impl Flow<'_> {
             }
         }
         state.set_temp(dst, self.given(state, name, args));
+    }
+
+    /// Whether a function of the package does nothing with its parameter `at` but store there: `*out = item;`.
+    fn only_stores(&self, name: &str, at: usize) -> bool {
+        let mut own = self.scope.cx.definitions(name).peekable();
+        own.peek().is_some()
+            && own.all(|(_, function)| {
+                let (tree, param) = (&function.tree, function.params.get(at));
+                let is_param =
+                    |expr: ExprId| param.is_some_and(|it| tree.as_local(expr) == Some(*it));
+                let is_target = |expr: ExprId| match tree.expr(expr).kind {
+                    ExprKind::Unary {
+                        op: UnaryOp::Deref,
+                        operand,
+                    } => is_param(operand),
+                    _ => false,
+                };
+                let stores = tree.exprs.iter().filter(|expr| match expr.kind {
+                    ExprKind::Assign { op: None, lhs, .. } => is_target(lhs),
+                    _ => false,
+                });
+                stores.count() == tree.expr_ids().filter(|&expr| is_param(expr)).count()
+            })
+    }
+
+    /// What the callee may read through the address of a variable: `swap(&last, &value)`.
+    fn handed_on(&self, state: &State, name: &str, (out, arg): (usize, &Operand)) -> Set {
+        // What Python gets an address for, it stores there.
+        let reads = || capi::effects(name).is_none() && !self.only_stores(name, out);
+        let place = match arg {
+            Operand::AddressOf(place) if reads() => place,
+            _ => return 0,
+        };
+        let local = place.as_local();
+        let is_pointer = local.is_some_and(|local| {
+            let ty = &self.scope.tree().local(local).ty;
+            self.scope.cx.types().pointee(ty).is_some() && !self.scope.cx.types().is_array(ty)
+        });
+        let held = state.borrowed(state.of_place(place));
+        match is_pointer && held & PART == 0 {
+            true => held & (KEY | VALUE),
+            false => 0,
+        }
     }
 
     /// What the callee stores through argument `out` of what its arguments point into.

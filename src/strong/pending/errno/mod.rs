@@ -8,10 +8,13 @@
 //! Py_DECREF(v);
 //! ```
 
-use std::collections::BTreeSet;
+mod own;
+
+pub(crate) use own::errno_functions;
 
 use crate::cfg::{Base, Callee, Cfg, Instr, InstrKind, Point};
 use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
+use crate::rule::ErrnoFunctions;
 use crate::strong::scene::Scene;
 
 /// The points of a function at which a later step reads the error number of an earlier one.
@@ -24,19 +27,18 @@ pub(crate) struct Errno<'a> {
 impl Scene<'_> {
     /// Whether the error number of an earlier call is still wanted at `point`.
     pub(in crate::strong) fn is_errno_wanted(&self, point: Point) -> bool {
-        let errno = self.errno.get_or_init(|| Errno::new(self.cfg));
+        let errno = self
+            .errno
+            .get_or_init(|| Errno::new(self.cfg, errno_functions(self.cx), &self.function.name));
         errno.is_wanted(point)
     }
 }
 
 impl<'a> Errno<'a> {
-    pub(in crate::strong) fn new(cfg: &'a Cfg) -> Self {
-        Self::read_by(cfg, None)
-    }
-
-    /// The same where functions of the package read the number as well, or keep it.
-    pub(crate) fn read_by(cfg: &'a Cfg, own: Option<OwnFunctions<'a>>) -> Self {
-        let wanted = Wanted { cfg, own };
+    /// Of the function `name`; `own` is what functions of the package do with the number.
+    pub(crate) fn new(cfg: &'a Cfg, own: &'a ErrnoFunctions, name: &str) -> Self {
+        let at_end = own.awaited.contains(name);
+        let wanted = Wanted { cfg, own, at_end };
         let solution = dataflow::solve(cfg, &wanted).ok();
         Self { wanted, solution }
     }
@@ -55,18 +57,12 @@ impl<'a> Errno<'a> {
     }
 }
 
-/// What functions of the package do with the number.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct OwnFunctions<'a> {
-    pub(crate) reading: &'a BTreeSet<Box<str>>,
-    /// Behind these it is the same again.
-    pub(crate) keeping: &'a BTreeSet<Box<str>>,
-}
-
 #[derive(Debug)]
 struct Wanted<'a> {
     cfg: &'a Cfg,
-    own: Option<OwnFunctions<'a>>,
+    own: &'a ErrnoFunctions,
+    /// Whether a caller reads it.
+    at_end: bool,
 }
 
 impl Analysis for Wanted<'_> {
@@ -78,7 +74,7 @@ impl Analysis for Wanted<'_> {
     }
 
     fn boundary(&self) -> bool {
-        false
+        self.at_end
     }
 
     fn transfer(&self, node: NodeId, wanted: &mut bool) {
@@ -99,7 +95,7 @@ impl Wanted<'_> {
     fn step(&self, instr: &Instr, wanted: &mut bool) {
         match &instr.kind {
             InstrKind::Load { place, .. } => {
-                *wanted |= matches!(&place.base, Base::Global(name) if &**name == "errno");
+                *wanted |= matches!(&place.base, Base::Global(name) if matches!(&**name, "errno" | "h_errno"));
             }
             InstrKind::Call { callee, .. } => match callee {
                 Callee::Named(name) if self.reads(name) => *wanted = true,
@@ -111,16 +107,16 @@ impl Wanted<'_> {
     }
 
     fn reads(&self, name: &str) -> bool {
-        reads(name) || self.own.is_some_and(|own| own.reading.contains(name))
+        reads(name) || self.own.reading.contains(name)
     }
 
     fn keeps(&self, name: &str) -> bool {
-        keeps(name) || self.own.is_some_and(|own| own.keeping.contains(name))
+        keeps(name) || self.own.keeping.contains(name)
     }
 }
 
 /// What reads the error number by its name.
-pub(crate) const READERS: [&str; 15] = [
+pub(crate) const READERS: [&str; 17] = [
     "GetLastError",
     "PyErr_SetExcFromWindowsErr",
     "PyErr_SetExcFromWindowsErrWithFilename",
@@ -134,7 +130,9 @@ pub(crate) const READERS: [&str; 15] = [
     "WSAGetLastError",
     "__error",
     "__errno_location",
+    "__h_errno_location",
     "_errno",
+    "dlerror",
     "perror",
 ];
 
