@@ -16,6 +16,13 @@ pub fn counts_nothing(name: &str) -> bool {
     is_plain || is_libc(name)
 }
 
+/// Whether a function just puts objects into its argument `at`.
+#[must_use]
+pub fn fills(name: &str, at: usize) -> bool {
+    let is_plain = effects(name).is_some_and(|it| !it.runs_python && it.returns != Returns::New);
+    is_plain && acts(name).is_some_and(|acts| acts.changes_only(at) && !acts.frees)
+}
+
 /// Whether, over and above that, a call of `name` that is given an object as argument `arg` leaves
 /// the count of that object as it is.
 #[must_use]

@@ -27,7 +27,7 @@ pub use arg_format::{
 };
 pub use build_format::{Built, built, takes_null_for_value};
 pub use callbacks::{CALLED_TO_CLEAN_UP, CallsBack, called_alone, calls_back};
-pub use dying::{CLEARS_WEAK_LIST, counts_nothing, leaves_count};
+pub use dying::{CLEARS_WEAK_LIST, counts_nothing, fills, leaves_count};
 pub use effects::{
     Calls, Counts, Effects, OnNull, Out, OutKind, Returns, Steal, StealWhen, converts, counts,
     dies_of_null, effects, ends_program, is_jumped_to, jumps, keeps_pointer, looks_at_count,

@@ -65,6 +65,8 @@ struct Written {
 enum How {
     /// What the argument points to.
     Behind,
+    /// The same of an argument that is a number for some calls, and an address for others.
+    Either,
     /// The argument itself, as a macro does.
     Place,
     /// What the argument points to, with its lock held.
@@ -86,7 +88,13 @@ impl Writes {
     /// Whether it writes what argument `at` points to.
     #[must_use]
     pub fn behind(&self, at: usize) -> bool {
-        self.any(at, How::Behind)
+        self.any(at, How::Behind) || self.takes_either(at)
+    }
+
+    /// Whether argument `at` is a number for some calls, and an address for others: `ioctl(fd, what, 1)`.
+    #[must_use]
+    pub fn takes_either(&self, at: usize) -> bool {
+        self.any(at, How::Either)
     }
 
     /// Whether argument `at` is one that its row names, and not one of those "from there on", of
@@ -94,7 +102,7 @@ impl Writes {
     #[must_use]
     pub fn names(&self, at: usize) -> bool {
         let mut all = self.arguments.iter();
-        all.any(|it| it.how == How::Behind && !it.and_later && it.first == at)
+        all.any(|it| matches!(it.how, How::Behind | How::Either) && !it.and_later && it.first == at)
     }
 
     /// Whether it changes what argument `at` points to with the lock of that object.
@@ -299,6 +307,7 @@ fn written(text: &str) -> Option<Written> {
     let (how, number) = match text.split_at_checked(1)? {
         ("&", number) => (How::Place, number),
         ("~", number) => (How::Locked, number),
+        ("?", number) => (How::Either, number),
         _ => (How::Behind, text),
     };
     let first = number.strip_suffix('+');

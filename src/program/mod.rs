@@ -8,6 +8,7 @@ mod load;
 mod members;
 mod mistaken;
 mod named;
+mod numbers;
 mod structs;
 #[cfg(test)]
 pub(crate) mod testing;

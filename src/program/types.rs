@@ -34,41 +34,6 @@ const PLAIN: [&str; 11] = [
     "struct timeval",
 ];
 
-/// Whole numbers of 4 bytes and of the width of an address.
-const WORDS: [&str; 16] = [
-    "Py_hash_t",
-    "Py_intptr_t",
-    "Py_ssize_t",
-    "Py_uhash_t",
-    "Py_uintptr_t",
-    "int",
-    "int32_t",
-    "intptr_t",
-    "long",
-    "ptrdiff_t",
-    "size_t",
-    "ssize_t",
-    "uint32_t",
-    "uintptr_t",
-    "unsigned int",
-    "unsigned long",
-];
-
-/// Narrower ones.
-const NARROW: [&str; 11] = [
-    "_Bool",
-    "bool",
-    "char",
-    "int16_t",
-    "int8_t",
-    "short",
-    "signed char",
-    "uint16_t",
-    "uint8_t",
-    "unsigned char",
-    "unsigned short",
-];
-
 /// The declarations of the package by name. Of several that share a name the first counts, but a
 /// field has the type that all of them give it: each file may have a `struct state` of its own.
 #[derive(Debug, Default)]
@@ -293,21 +258,10 @@ impl<'a> Types<'a> {
         matches!(&self.resolved(ty).kind, TypeKind::Named(name) if matches!(&**name, "_Bool" | "bool"))
     }
 
-    /// Whether every processor reads and writes a number of this type at once: it is whole, and no
-    /// wider than an address.
+    /// Whether the type is an array.
     #[must_use]
-    pub fn fits_word(&self, ty: &Type) -> bool {
-        match &self.resolved(ty).kind {
-            TypeKind::Enum(_) => true,
-            TypeKind::Named(name) => WORDS.contains(&&**name) || NARROW.contains(&&**name),
-            _ => false,
-        }
-    }
-
-    /// Whether every processor and compiler adds to a number of this type at once.
-    #[must_use]
-    pub fn adds_at_once(&self, ty: &Type) -> bool {
-        matches!(&self.resolved(ty).kind, TypeKind::Named(name) if WORDS.contains(&&**name))
+    pub fn is_array(&self, ty: &Type) -> bool {
+        matches!(self.resolved(ty).kind, TypeKind::Array(..))
     }
 
     /// Whether nothing in a value of this type can be a pointer: it is a number, or made of numbers
@@ -482,7 +436,7 @@ impl<'a> Types<'a> {
         std::iter::successors(Some(ty), next).take(MAX_ALIASES)
     }
 
-    fn resolved<'t>(&self, ty: &'t Type) -> &'t Type
+    pub(super) fn resolved<'t>(&self, ty: &'t Type) -> &'t Type
     where
         'a: 't,
     {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Why;
 use super::guards::Guards;
-use super::plain::Foreign;
+use super::plain::{Foreign, Given};
 use super::targets::{functions, parameter};
 use super::value::Value;
 use super::walk::{Context, Walk};
@@ -96,13 +96,13 @@ impl Walk<'_, '_> {
 
     /// Whose the parameters of a function are that is called from elsewhere than what is seen; of
     /// the others, calls tell.
-    pub(super) fn entry_parameters(&self, item: ItemId, function: &Function) -> Vec<Foreign> {
+    pub(super) fn entry_parameters(&self, item: ItemId, function: &Function) -> Vec<Given> {
         let count = function.params.len();
-        let mut all = vec![Foreign::NOT; count];
+        let mut all = vec![Given::default(); count];
         let roles = self.roles(item, function);
         for params in &roles {
             for (known, value) in all.iter_mut().zip(params) {
-                *known |= Foreign::of(*value);
+                known.memory |= Foreign::of(*value);
             }
         }
         let is_destructor = self.targets.destructors.contains(&function.name);
@@ -110,7 +110,10 @@ impl Walk<'_, '_> {
         let is_mentioned = calls.is_mentioned(&function.name) && roles.is_empty();
         if is_mentioned && !is_destructor || calls.may_be_called_unseen(&function.name) {
             // The package may have given its own: `PySys_AddAuditHook(hook, counts)`.
-            all.fill(Foreign::KEPT);
+            all.fill(Given::KEPT);
+        }
+        if !roles.is_empty() || is_destructor {
+            all.iter_mut().for_each(|it| it.within = Foreign::KEPT);
         }
         all
     }

@@ -70,29 +70,6 @@ static PyObject *f(PyObject *self, PyObject *arg)
     Py_RETURN_NONE;
 }
 
-/*** a list that is built and freed here: `head->value` in `f` */
-typedef struct node { struct node *next; long value; } node;
-static node *push(node *head, long value)
-{
-    node *n = malloc(sizeof(node));
-    if (n == NULL) { return head; }
-    n->next = head;
-    n->value = value;
-    return n;
-}
-static PyObject *f(PyObject *self, PyObject *arg)
-{
-    node *head = NULL;
-    for (int i = 0; i < 3; i++) { head = push(head, i); }
-    while (head != NULL) {
-        node *next = head->next;
-        head->value = 0;
-        free(head);
-        head = next;
-    }
-    Py_RETURN_NONE;
-}
-
 /*** a function behind a pointer in a table, with the stack: `ops[0].run` in `f` */
 typedef struct { long n; } sub;
 static void go(sub *s) { s->n++; }
@@ -102,17 +79,6 @@ static PyObject *f(PyObject *self, PyObject *arg)
     sub s = {0};
     ops[0].run(&s);
     return PyLong_FromLong(s.n);
-}
-
-/*** a local copied through a struct: `b.to[0]` in `f` */
-typedef struct { char *to; } box;
-static PyObject *f(PyObject *self, PyObject *o)
-{
-    char text[8];
-    box a = {text}, b;
-    memcpy(&b, &a, sizeof b);
-    b.to[0] = 'x';
-    return PyLong_FromLong(text[0]);
 }
 
 /*** an encoded copy that is changed: `*p` in `f` */

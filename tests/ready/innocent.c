@@ -848,3 +848,159 @@ static PyObject *f(PyObject *self, PyObject *arg)
     Py_DECREF(args);
     return result;
 }
+
+/*** a list that is built and freed here */
+typedef struct node { struct node *next; long value; } node;
+static node *push(node *head, long value)
+{
+    node *n = malloc(sizeof(node));
+    if (n == NULL) { return head; }
+    n->next = head;
+    n->value = value;
+    return n;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    node *head = NULL;
+    for (int i = 0; i < 3; i++) { head = push(head, i); }
+    while (head != NULL) {
+        node *next = head->next;
+        head->value = 0;
+        free(head);
+        head = next;
+    }
+    Py_RETURN_NONE;
+}
+
+/*** a buffer in a struct of the stack, which a helper makes longer */
+struct buf { char *p; size_t len, cap; };
+static int put(struct buf *b, const char *s, size_t n)
+{
+    char *np;
+    if (b->len + n > b->cap) {
+        np = PyMem_Realloc(b->p, b->len + n);
+        if (np == NULL) return -1;
+        b->p = np;
+        b->cap = b->len + n;
+    }
+    memcpy(b->p + b->len, s, n);
+    b->len += n;
+    return 0;
+}
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    struct buf b;
+    PyObject *r;
+    b.p = PyMem_Malloc(8); b.len = 0; b.cap = 8;
+    if (b.p == NULL) return PyErr_NoMemory();
+    if (put(&b, "hello ", 6) < 0 || put(&b, "world", 5) < 0) { PyMem_Free(b.p); return PyErr_NoMemory(); }
+    r = PyBytes_FromStringAndSize(b.p, b.len);
+    PyMem_Free(b.p);
+    return r;
+}
+
+/*** rows of a table that the function makes */
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    int i, r;
+    int **m = calloc(3, sizeof *m);
+    if (m == NULL) return PyErr_NoMemory();
+    for (i = 0; i < 3; i++) { m[i] = malloc(3 * sizeof(int)); if (m[i] == NULL) abort(); m[i][0] = i; }
+    r = m[2][0];
+    for (i = 0; i < 3; i++) free(m[i]);
+    free(m);
+    return PyLong_FromLong(r);
+}
+
+/*** a buffer that a helper stores through its argument */
+static int make(char **out) { *out = malloc(4); return *out ? 0 : -1; }
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    char *p; PyObject *r;
+    if (make(&p) < 0) return PyErr_NoMemory();
+    p[0] = 1;
+    r = PyBytes_FromStringAndSize(p, 1);
+    free(p);
+    return r;
+}
+
+/*** a struct with a buffer, both made by a helper */
+struct ctx { int n; int *at; };
+static struct ctx *make(void)
+{
+    struct ctx *c = malloc(sizeof *c);
+    if (c == NULL) return NULL;
+    c->at = malloc(4 * sizeof(int));
+    if (c->at == NULL) { free(c); return NULL; }
+    c->n = 0;
+    return c;
+}
+static void done(struct ctx *c) { free(c->at); free(c); }
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    struct ctx *c = make();
+    int r;
+    if (c == NULL) return PyErr_NoMemory();
+    c->at[0] = 7;
+    c->n++;
+    r = c->at[0] + c->n;
+    done(c);
+    return PyLong_FromLong(r);
+}
+
+/*** a place in a buffer that a helper moves */
+typedef struct { char *at; char *end; } out;
+static void put(out *o, char c)
+{
+    if (o->at < o->end)
+        *o->at++ = c;
+}
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    char text[3];
+    out o;
+    o.at = text;
+    o.end = text + 2;
+    put(&o, 'a');
+    put(&o, 'b');
+    *o.at = 0;
+    return PyUnicode_FromString(text);
+}
+
+/*** a pointer that a number is added to */
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    PyObject *r; char *t, *p; int n;
+    if (!PyArg_ParseTuple(args, "i", &n)) return NULL;
+    t = malloc(100);
+    if (t == NULL) return PyErr_NoMemory();
+    p = t;
+    p += n;
+    *p = 'a';
+    r = PyBytes_FromStringAndSize(t, 100);
+    free(t);
+    return r;
+}
+
+/*** a buffer that goes down three calls */
+static void c(unsigned char r[4], int n) { r[0] = n; }
+static void b(unsigned char r[4], int n) { c(r, n); r[1] ^= 1; }
+static int a(unsigned char *pk, unsigned char *sk, int n) { int i; b(pk, n); for (i = 0; i < 4; i++) sk[i] = pk[i]; return 0; }
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    unsigned char pk[4], sk[4]; int n;
+    if (!PyArg_ParseTuple(args, "i", &n)) return NULL;
+    a(pk, sk, n);
+    return Py_BuildValue("(y#y#)", pk, (Py_ssize_t)4, sk, (Py_ssize_t)4);
+}
+
+/*** a local copied through a struct */
+typedef struct { char *to; } box;
+static PyObject *f(PyObject *self, PyObject *o)
+{
+    char text[8];
+    box a = {text}, b;
+    memcpy(&b, &a, sizeof b);
+    b.to[0] = 'x';
+    return PyLong_FromLong(text[0]);
+}

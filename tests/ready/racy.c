@@ -3051,3 +3051,201 @@ static PyObject *f(PyObject *self, PyObject *arg)
     PyMem_Free(text);
     return r;
 }
+
+/*** a struct of the stack that a helper fills from an object: `v.p[0]` in `f` */
+typedef struct { PyObject_HEAD char text[8]; char *more; long n; } Item;
+typedef struct view { char *p; struct view *next; size_t address; } view;
+static void open_view(view *v, Item *it) { v->p = it->text; }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    view v;
+    open_view(&v, (Item *)arg);
+    v.p[0] = 1;
+    Py_RETURN_NONE;
+}
+
+/*** the same two levels down: `v.next->p[0]` in `f` */
+typedef struct { PyObject_HEAD char text[8]; char *more; long n; } Item;
+typedef struct view { char *p; struct view *next; size_t address; } view;
+static void open_view(view *v, Item *it) { v->next->p = it->text; }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    view in, v = {0};
+    v.next = &in;
+    open_view(&v, (Item *)arg);
+    v.next->p[0] = 1;
+    Py_RETURN_NONE;
+}
+
+/*** a context with a buffer of an object, written by a helper: `v->p[0]` in `put` */
+typedef struct { PyObject_HEAD char text[8]; char *more; long n; } Item;
+typedef struct view { char *p; struct view *next; size_t address; } view;
+static void put(view *v) { v->p[0]++; }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    view *v = malloc(sizeof(view));
+    if (v == NULL) { return PyErr_NoMemory(); }
+    v->p = ((Item *)arg)->text;
+    put(v);
+    free(v);
+    Py_RETURN_NONE;
+}
+
+/*** a copy of an object's struct on the stack: `copy.more[0]` in `f` */
+typedef struct { PyObject_HEAD char text[8]; char *more; long n; } Item;
+typedef struct view { char *p; struct view *next; size_t address; } view;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    Item copy;
+    memcpy(&copy, arg, sizeof copy);
+    copy.more[0] = 1;
+    Py_RETURN_NONE;
+}
+
+/*** a struct that is assigned from what an object holds: `v.p[0]` in `f` */
+typedef struct { PyObject_HEAD char text[8]; char *more; long n; } Item;
+typedef struct view { char *p; struct view *next; size_t address; } view;
+typedef struct { PyObject_HEAD view v; } Box;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    view v = ((Box *)arg)->v;
+    v.p[0] = 1;
+    Py_RETURN_NONE;
+}
+
+/*** memory that an object got before what it holds is changed: `v->p[0]` in `f` */
+typedef struct { PyObject_HEAD char text[8]; char *more; long n; } Item;
+typedef struct view { char *p; struct view *next; size_t address; } view;
+typedef struct { PyObject_HEAD view *v; } Box;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    view *v = calloc(1, sizeof(view));
+    if (v == NULL) { return PyErr_NoMemory(); }
+    v->p = malloc(8);
+    ((Box *)arg)->v = v;
+    v->p[0] = 1;
+    Py_RETURN_NONE;
+}
+
+/*** rows of which one is an object's: `rows[i][0]` in `f` */
+typedef struct { PyObject_HEAD char text[8]; char *more; long n; } Item;
+typedef struct view { char *p; struct view *next; size_t address; } view;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char own[8], *rows[2];
+    rows[0] = own;
+    rows[1] = ((Item *)arg)->text;
+    for (int i = 0; i < 2; i++) { rows[i][0] = 1; }
+    Py_RETURN_NONE;
+}
+
+/*** a local that is set by its address: `p[0]` in `f` */
+typedef struct { PyObject_HEAD char text[8]; char *more; long n; } Item;
+typedef struct view { char *p; struct view *next; size_t address; } view;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char own[8], *p = own, **to = &p;
+    *to = ((Item *)arg)->text;
+    p[0] = 1;
+    Py_RETURN_NONE;
+}
+
+/*** a struct that a helper returns: `v.p[0]` in `f` */
+typedef struct { PyObject_HEAD char text[8]; char *more; long n; } Item;
+typedef struct view { char *p; struct view *next; size_t address; } view;
+static view view_of(Item *it) { view v = {it->text}; return v; }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    view v = view_of((Item *)arg);
+    v.p[0] = 1;
+    Py_RETURN_NONE;
+}
+
+/*** static memory that a helper stores through its argument: `p[0]` in `f` */
+typedef struct { PyObject_HEAD char text[8]; char *more; long n; } Item;
+typedef struct view { char *p; struct view *next; size_t address; } view;
+static char kept[8];
+static void find(char **out) { *out = kept; }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char *p;
+    find(&p);
+    p[0] = 1;
+    Py_RETURN_NONE;
+}
+
+/*** an address that goes through a number in memory: `((char *)v.address)[0]` in `f` */
+typedef struct { PyObject_HEAD char text[8]; char *more; long n; } Item;
+typedef struct view { char *p; struct view *next; size_t address; } view;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    view v = {0};
+    v.address = (size_t)((Item *)arg)->text;
+    ((char *)v.address)[0] = 1;
+    Py_RETURN_NONE;
+}
+
+/*** a list of nodes that ends in an object's: `at->p[0]` in `f` */
+typedef struct { PyObject_HEAD char text[8]; char *more; long n; } Item;
+typedef struct view { char *p; struct view *next; size_t address; } view;
+typedef struct { PyObject_HEAD view *head; } Box;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char own[8];
+    view first = {own, ((Box *)arg)->head};
+    for (view *at = &first; at != NULL; at = at->next) { at->p[0] = 1; }
+    Py_RETURN_NONE;
+}
+
+/*** a table that grows, with what it held: `rows[0][0]` in `f` */
+typedef struct { PyObject_HEAD char text[8]; char *more; long n; } Item;
+typedef struct view { char *p; struct view *next; size_t address; } view;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char **rows = malloc(sizeof(char *)), **more;
+    if (rows == NULL) { return PyErr_NoMemory(); }
+    rows[0] = ((Item *)arg)->text;
+    more = realloc(rows, 2 * sizeof(char *));
+    rows = more ? more : rows;
+    rows[0][0] = 1;
+    free(rows);
+    Py_RETURN_NONE;
+}
+
+/*** what a helper keeps of what it was given: `v.p[0]` in `f` */
+typedef struct { PyObject_HEAD char text[8]; char *more; long n; } Item;
+typedef struct view { char *p; struct view *next; size_t address; } view;
+static void set(view *v, char *p) { v->p = p; }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    view v;
+    set(&v, ((Item *)arg)->text);
+    v.p[0] = 1;
+    Py_RETURN_NONE;
+}
+
+/*** a helper that hands on what it finds: `p[0]` in `f` */
+typedef struct { PyObject_HEAD char text[8]; char *more; long n; } Item;
+typedef struct view { char *p; struct view *next; size_t address; } view;
+static char *first(view *v) { return v->next->p; }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    view in = {((Item *)arg)->text}, v = {NULL, &in};
+    char *p = first(&v);
+    p[0] = 1;
+    Py_RETURN_NONE;
+}
+
+/*** an address that goes through the bytes of a number: `mem[0]` in `f` */
+static PyObject *f(PyObject *self, PyObject *call)
+{
+    long *mem = PyMem_Calloc(1, 64);
+    double d;
+    PyObject *r;
+    if (mem == NULL) { return PyErr_NoMemory(); }
+    memcpy(&d, &mem, sizeof d);
+    r = PyObject_CallFunction(call, "d", d);
+    mem[0]++;
+    PyMem_Free(mem);
+    return r;
+}

@@ -10,7 +10,8 @@ use super::touches::Touch;
 use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Type};
 use crate::capi::{self, acts, effects, writes};
 use crate::cfg::{
-    self, Base, Cfg, Definition, Instr, InstrKind, Operand, Point, Projection, Source, TempId,
+    self, Base, Cfg, Definition, Instr, InstrKind, Operand, Place, Point, Projection, Source,
+    TempId,
 };
 use crate::program::Types;
 use crate::roles::{is_slot, is_table};
@@ -88,7 +89,7 @@ impl<'a> Code<'a> {
     pub(super) fn births(&self, root: Root) -> &[Point] {
         match root {
             Root::Made(call) => self.defs.get(&call).map_or(&[], Vec::as_slice),
-            Root::Stack(_) | Root::Literal(_) | Root::Param(_) => &[],
+            Root::Stack(_) | Root::Literal(_) | Root::Param(_) | Root::Within(_) => &[],
         }
     }
 
@@ -133,6 +134,14 @@ impl<'a> Code<'a> {
         self.reaching.get(&dst)
     }
 
+    /// Whether a place is a variable of which all definitions are known.
+    pub(super) fn is_tracked(&self, place: &Place) -> bool {
+        let is_taken = |local| self.cfg.address_taken().contains(&local);
+        place
+            .as_local()
+            .is_some_and(|local| self.is_automatic(local) && !is_taken(local))
+    }
+
     /// What a step stores.
     pub(super) fn stored(&self, at: Point) -> Option<&Operand> {
         match &self.cfg.instr(at)?.kind {
@@ -147,8 +156,8 @@ impl<'a> Code<'a> {
         matches!(instr.kind, InstrKind::Load { .. }).then_some(instr)
     }
 
-    /// The variable that a call sets, as a macro does, and what it gets: `Py_SETREF(item, other)`.
-    pub(super) fn set<'i>(&self, instr: &'i Instr) -> Option<(LocalId, Option<&'i Operand>)> {
+    /// The place that a call sets, as a macro does, and what it gets: `Py_SETREF(item, other)`.
+    pub(super) fn set<'i>(&self, instr: &'i Instr) -> Option<(&Place, Option<&'i Operand>)> {
         let (name, _) = instr.named_call()?;
         let InstrKind::Call { args, .. } = &instr.kind else {
             return None;
@@ -156,7 +165,7 @@ impl<'a> Code<'a> {
         let place = writes(name)?
             .place(0)
             .then(|| self.loaded(args.first()?))??;
-        Some((place.place()?.as_local()?, args.get(1)))
+        Some((place.place()?, args.get(1)))
     }
 
     /// The definitions of its variables that are only loaded and stored as a whole, by their loads.
@@ -167,7 +176,7 @@ impl<'a> Code<'a> {
             definitions.entry(param).or_default().insert(None);
         }
         for (at, instr) in self.cfg.steps() {
-            if let Some((local, _)) = self.set(instr) {
+            if let Some(local) = self.set(instr).and_then(|(place, _)| place.as_local()) {
                 definitions.entry(local).or_default().insert(Some(at));
             }
             let Some(place) = instr.place() else {
@@ -227,6 +236,15 @@ impl<'p, 'c, 'a> Frame<'p, '_, 'c, 'a> {
         'c: 'p,
     {
         self.types().of(&self.code.function.tree, expr)
+    }
+
+    /// Whether a step is one with numbers.
+    pub(super) fn is_number_of(self, source: Source) -> bool {
+        let ty = match source {
+            Source::Expr(expr) => self.type_of(expr),
+            Source::Stmt(_) => None,
+        };
+        ty.is_some_and(|ty| self.types().is_number(ty))
     }
 
     /// Whether an argument is a number.

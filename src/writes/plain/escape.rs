@@ -12,11 +12,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::code::{Code, Frame};
 use super::origin::{Foreign, Origin, Origins, Result, Root};
 use crate::ast::ExprId;
-use crate::capi::{Returns, acts, copies_memory, counts, effects, keeps_pointer, writes};
+use crate::capi::{Returns, acts, copies_memory, counts, effects, fills, keeps_pointer, writes};
 use crate::cfg::{Base, Callee, InstrKind, Operand, Point, Source, Terminator, reaches};
+use crate::rule::ItemId;
 
 /// The points at which others get what a function has for itself.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Escapes(BTreeMap<Root, BTreeSet<Point>>);
 
 impl Escapes {
@@ -26,15 +27,10 @@ impl Escapes {
             frame,
             origins,
             escapes: Self::default(),
-            held: BTreeMap::new(),
         };
-        for (at, &param) in code.function.params.iter().enumerate() {
-            finder.hold(&[Root::Stack(param)].into(), &[Root::Param(at)].into());
-        }
         for (point, instr) in code.cfg.steps() {
             finder.step(point, &instr.kind, instr.source);
         }
-        finder.returns();
         finder.close();
         finder.escapes
     }
@@ -61,32 +57,82 @@ impl Escapes {
         origins: &Origins,
         (operand, at): (&Operand, Point),
     ) -> Foreign {
-        let code = frame.code;
         let origin = frame.of(origins, operand);
+        let mut foreign = origin.foreign;
+        let mut roots = origin.roots.into_iter();
+        foreign.given |= roots.any(|root| self.is_lost(frame, operand, root, at));
+        foreign
+    }
+
+    /// Whether others may have the memory that `operand` points into at a point.
+    pub(super) fn is_lost(
+        &self,
+        frame: Frame<'_, '_, '_, '_>,
+        operand: &Operand,
+        root: Root,
+        at: Point,
+    ) -> bool {
+        if !self.0.contains_key(&root) {
+            return false;
+        }
+        let code = frame.code;
         // Another variable may have what the call made in the last round of a loop.
         let born = code
             .born(operand)
             .filter(|&call| frame.plain.only_makes(code, call));
-        let newest = born.map(Root::Made);
-        let mut foreign = origin.foreign;
-        let is_out = |&root: &Root| {
-            let births = match newest == Some(root) {
-                true => code.births(root),
-                false => &[],
-            };
-            self.is_out(code, root, at, births)
+        let births = match born.map(Root::Made) == Some(root) {
+            true => code.births(root),
+            false => &[],
         };
-        foreign.given |= origin.roots.iter().any(is_out);
+        self.is_out(code, root, at, births)
+    }
+
+    /// Whose what can be reached from an argument may be at a point.
+    pub(super) fn within(
+        &self,
+        frame: Frame<'_, '_, '_, '_>,
+        origins: &Origins,
+        (operand, at): (&Operand, Point),
+    ) -> Foreign {
+        let origin = frame.of(origins, operand);
+        let mut foreign = frame.inside(origins, &origin).foreign;
+        let mut all = frame.closure(origins, &origin.roots).into_iter();
+        if all.any(|root| self.is_lost(frame, operand, root, at)) {
+            foreign |= Foreign::KEPT;
+        }
         foreign
     }
 
-    /// The parameters that others may have afterwards, a bit for each.
-    pub(super) fn params(&self) -> u32 {
-        let params = self.0.keys().filter_map(|root| match root {
-            Root::Param(at) if *at < 32 => Some(*at),
-            _ => None,
-        });
-        params.fold(0, |all, at| all | 1 << at)
+    /// Whether memory that a function reads from is among what others get.
+    pub(super) fn is_read(&self, frame: Frame<'_, '_, '_, '_>, origins: &Origins) -> bool {
+        let mut steps = frame.code.cfg.steps();
+        !self.0.is_empty()
+            && steps.any(|(_, instr)| match instr.place().map(|place| &place.base) {
+                Some(Base::Deref(pointer)) => {
+                    let mut roots = frame.of(origins, pointer).roots.into_iter();
+                    roots.any(|root| self.0.contains_key(&root))
+                }
+                Some(Base::Local(local)) => self.0.contains_key(&Root::Stack(*local)),
+                _ => false,
+            })
+    }
+
+    /// The parameters that others may have afterwards, or what can be reached from them, a bit for each.
+    pub(super) fn params(&self) -> (u32, u32) {
+        let (mut params, mut within) = (0, 0);
+        for root in self.0.keys() {
+            match root {
+                Root::Param(at) if *at < 32 => params |= 1 << at,
+                Root::Within(at) if *at < 32 => within |= 1 << at,
+                _ => {}
+            }
+        }
+        (params, within)
+    }
+
+    /// Whether others may have memory at some point.
+    pub(super) fn has(&self, root: Root) -> bool {
+        self.0.contains_key(&root)
     }
 
     /// What the function gives back.
@@ -101,16 +147,7 @@ impl Escapes {
                 index: block.instrs.len(),
             };
             let origin = frame.of(origins, value);
-            result.foreign |= self.foreign(frame, origins, (value, at));
-            for root in origin.roots {
-                match root {
-                    Root::Made(_) => result.made = true,
-                    Root::Param(at) if at < 32 => result.params |= 1 << at,
-                    Root::Param(_) | Root::Stack(_) | Root::Literal(_) => {
-                        result.foreign |= Foreign::GIVEN;
-                    }
-                }
-            }
+            result.add(&origin, |root| self.is_lost(frame, value, root, at));
         }
         result
     }
@@ -120,8 +157,6 @@ struct Finder<'p, 'w, 'c, 'a> {
     frame: Frame<'p, 'w, 'c, 'a>,
     origins: &'p Origins,
     escapes: Escapes,
-    /// What variables on the stack, and new containers, hold.
-    held: BTreeMap<Root, BTreeSet<Root>>,
 }
 
 impl Finder<'_, '_, '_, '_> {
@@ -132,12 +167,18 @@ impl Finder<'_, '_, '_, '_> {
     fn step(&mut self, at: Point, kind: &InstrKind, source: Source) {
         match kind {
             InstrKind::Store { place, value } => {
-                let roots = self.origin(value).roots;
-                match place.base {
-                    Base::Local(local) if self.frame.code.is_automatic(local) => {
-                        self.hold(&[Root::Stack(local)].into(), &roots);
+                let is_own = match &place.base {
+                    // `job.address = (size_t)text;`: numbers are not followed through memory.
+                    _ if self.frame.is_number_of(source) && !self.frame.code.is_tracked(place) => {
+                        false
                     }
-                    _ => self.let_out(roots, at),
+                    Base::Local(local) => self.frame.code.is_automatic(*local),
+                    Base::Unnamed(_) => true,
+                    Base::Global(_) => false,
+                    Base::Deref(pointer) => self.is_own(pointer),
+                };
+                if !is_own {
+                    self.let_out(self.origin(value).roots, at);
                 }
             }
             InstrKind::Call { callee, args, .. } => {
@@ -158,6 +199,12 @@ impl Finder<'_, '_, '_, '_> {
         }
     }
 
+    /// Whether a pointer leads to memory that the function has for itself.
+    fn is_own(&self, pointer: &Operand) -> bool {
+        let to = self.origin(pointer);
+        !to.foreign.given && !to.roots.is_empty()
+    }
+
     fn argument(
         &mut self,
         at: Point,
@@ -170,13 +217,40 @@ impl Finder<'_, '_, '_, '_> {
         if roots.is_empty() {
             return;
         }
-        if let Some(container) = self.container(callee, args, number) {
-            self.hold(&container, &roots);
+        if self.is_put_away(callee, args, number) {
+            return;
+        }
+        let own = callee.name().map_or(&[][..], |it| self.frame.code.own(it));
+        if !own.is_empty() {
+            let does = |item: &ItemId| self.frame.plain.does(*item);
+            if own.iter().any(|item| does(item).lets_out(number)) {
+                self.let_out(roots, at);
+            } else if own.iter().any(|item| does(item).lets_out_within(number)) {
+                self.let_out(self.held(&roots), at);
+            }
+        } else if let Some(copied) = callee.name().and_then(copies_memory) {
+            // `memcpy(self->jobs, &job, sizeof job)`, `memcpy(&number, &pointer, sizeof number)`
+            let is_number =
+                |at| call.is_some_and(|call| self.frame.leads_to_numbers(Source::Expr(call), at));
+            let is_own = args.get(copied.to).is_some_and(|to| self.is_own(to));
+            let is_followed = is_own && !is_number(copied.to);
+            if number == copied.from && !is_number(number) && !is_followed {
+                self.let_out(self.held(&roots), at);
+            }
         } else if self.escapes_by(callee, number, call) {
             self.let_out(roots, at);
         } else {
             self.let_held_out(callee, &roots, at);
         }
+    }
+
+    /// What can be reached from memory.
+    fn held(&self, roots: &BTreeSet<Root>) -> BTreeSet<Root> {
+        let mut held = BTreeSet::new();
+        for &root in roots {
+            held.extend(self.frame.content(self.origins, root).roots);
+        }
+        self.frame.closure(self.origins, &held)
     }
 
     fn let_out(&mut self, roots: BTreeSet<Root>, at: Point) {
@@ -185,73 +259,51 @@ impl Finder<'_, '_, '_, '_> {
         }
     }
 
-    fn hold(&mut self, containers: &BTreeSet<Root>, roots: &BTreeSet<Root>) {
-        for &container in containers {
-            let held = self.held.entry(container).or_default();
-            held.extend(roots.iter().filter(|&&root| root != container));
-        }
-    }
-
     /// A call gets something in which there are pointers.
     fn let_held_out(&mut self, callee: &Callee, roots: &BTreeSet<Root>, at: Point) {
-        for root in roots {
-            let is_read = match root {
-                Root::Stack(_) => self.may_read(callee),
+        for &root in roots {
+            let is_read = match self.frame.is_object(root) {
+                false => self.may_read(callee),
                 // An item may be taken out of it again.
-                _ => !callee
+                true => !callee
                     .name()
                     .is_some_and(|name| fills(name, 0) || counts(name).is_some()),
             };
-            if is_read && let Some(held) = self.held.get(root).cloned() {
-                self.let_out(held, at);
+            if is_read {
+                self.let_out(self.held(&[root].into()), at);
             }
         }
     }
 
-    /// The new container that argument `number` is put into:
+    /// Whether argument `number` is put into a new container:
     ///
     /// ```c
     /// PyTuple_SET_ITEM(pair, 0, item);          /* both are new */
     /// ```
-    fn container(
-        &self,
-        callee: &Callee,
-        args: &[Operand],
-        number: usize,
-    ) -> Option<BTreeSet<Root>> {
-        let is_filled = number > 0 && fills(callee.name()?, 0);
-        let container = is_filled.then(|| self.origin(&args[0]))?;
-        // The caller may hand on a container that it gave.
-        let is_own = |root: &Root| !matches!(root, Root::Param(_));
-        let is_new = !container.foreign.given && container.roots.iter().all(is_own);
-        (is_new && !container.roots.is_empty()).then_some(container.roots)
-    }
-
-    /// Who gets a new container has what it holds.
-    fn returns(&mut self) {
-        for (block, content) in self.frame.code.cfg.iter() {
-            let Terminator::Return(Some(value), _) = &content.terminator else {
-                continue;
-            };
-            let index = content.instrs.len();
-            for root in self.origin(value).roots {
-                let held = self.held.get(&root).cloned().unwrap_or_default();
-                self.let_out(held, Point { block, index });
-            }
+    fn is_put_away(&self, callee: &Callee, args: &[Operand], number: usize) -> bool {
+        let is_filled = number > 0 && callee.name().is_some_and(|name| fills(name, 0));
+        if !is_filled {
+            return false;
         }
+        let container = self.origin(&args[0]);
+        // The caller may hand on a container that it gave.
+        let is_own = |root: &Root| !matches!(root, Root::Param(_) | Root::Within(_));
+        !container.foreign.given
+            && !container.roots.is_empty()
+            && container.roots.iter().all(is_own)
     }
 
     /// What something holds goes where that goes, be it put there later in the text.
     fn close(&mut self) {
-        let mut grows = true;
-        while std::mem::take(&mut grows) {
-            for (container, held) in &self.held {
-                let points: Vec<Point> = self.escapes.of(*container).collect();
-                for &root in held {
-                    for &at in &points {
-                        let known = self.escapes.0.entry(root).or_default();
-                        grows |= known.insert(at);
-                    }
+        let mut open: Vec<Root> = self.escapes.0.keys().copied().collect();
+        while let Some(container) = open.pop() {
+            let points: Vec<Point> = self.escapes.of(container).collect();
+            for root in self.frame.content(self.origins, container).roots {
+                let known = self.escapes.0.entry(root).or_default();
+                let before = known.len();
+                known.extend(&points);
+                if known.len() > before {
+                    open.push(root);
                 }
             }
         }
@@ -261,8 +313,6 @@ impl Finder<'_, '_, '_, '_> {
     fn may_read(&self, callee: &Callee) -> bool {
         match callee {
             Callee::Indirect(_) => true,
-            // `memcpy(&job, &template, sizeof job)`
-            Callee::Named(name) if copies_memory(name).is_some() => true,
             Callee::Named(name) => match (effects(name), writes(name)) {
                 (Some(effects), _) => effects.runs_python || effects.returns == Returns::New,
                 (None, Some(row)) => row.keeps.is_some(),
@@ -276,11 +326,6 @@ impl Finder<'_, '_, '_, '_> {
         let Callee::Named(name) = callee else {
             return true;
         };
-        let own = self.frame.code.own(name);
-        if !own.is_empty() {
-            let mut own = own.iter();
-            return own.any(|&item| self.frame.plain.escapes(item, number));
-        }
         if let Some(effects) = effects(name) {
             if counts(name).is_some() {
                 return false;
@@ -306,10 +351,4 @@ impl Finder<'_, '_, '_, '_> {
         let to = arg.and_then(|arg| types.pointed_at(tree, arg));
         to.is_none_or(|to| types.is_object(to))
     }
-}
-
-/// Whether a function just puts objects into its argument `at`.
-fn fills(name: &str, at: usize) -> bool {
-    let is_plain = effects(name).is_some_and(|it| !it.runs_python && it.returns != Returns::New);
-    is_plain && acts(name).is_some_and(|acts| acts.changes_only(at))
 }

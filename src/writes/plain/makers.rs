@@ -12,8 +12,6 @@ use rustc_hash::FxHashMap;
 
 use super::Plain;
 use super::code::Code;
-use super::escape::Escapes;
-use super::origin::Origins;
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::cfg::{Base, Operand, Place, Point, Projection};
 use crate::rule::{ItemId, PackageCx};
@@ -52,8 +50,7 @@ impl<'c, 'a> Makers<'c, 'a> {
         };
         let code = Code::new(walk, item, function);
         let frame = plain.frame(&code);
-        let origins = Origins::find(frame);
-        let escapes = Escapes::find(frame, &origins);
+        let (origins, escapes) = frame.solved();
         let is_own = |at: Point, place: &Place| match &place.base {
             Base::Deref(pointer) if names(place, fields) => {
                 !escapes.foreign(frame, &origins, (pointer, at)).given

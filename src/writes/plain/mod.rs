@@ -15,13 +15,16 @@
 //! where others get it to where it is written. Pointers that are read from memory are not.
 
 mod code;
+mod contents;
 mod escape;
+mod flow;
 mod makers;
 mod origin;
 mod steps;
 mod touches;
 
 use std::collections::BTreeSet;
+use std::ops::BitOrAssign;
 
 use rustc_hash::FxHashMap;
 
@@ -41,18 +44,82 @@ use touches::Touch;
 pub(super) struct Plain<'w, 'c, 'a> {
     walk: &'w Walk<'c, 'a>,
     /// Whose the parameters of functions may be, as far as calls were looked at.
-    given: FxHashMap<ItemId, Vec<Foreign>>,
+    given: FxHashMap<ItemId, Vec<Given>>,
     /// What they do.
     results: FxHashMap<ItemId, Summary>,
+}
+
+/// Whose an argument is, and what can be reached from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::writes) struct Given {
+    pub(in crate::writes) memory: Foreign,
+    pub(in crate::writes) within: Foreign,
+}
+
+impl Given {
+    pub(in crate::writes) const KEPT: Self = Self {
+        memory: Foreign::KEPT,
+        within: Foreign::KEPT,
+    };
+}
+
+impl BitOrAssign for Given {
+    fn bitor_assign(&mut self, other: Self) {
+        self.memory |= other.memory;
+        self.within |= other.within;
+    }
 }
 
 /// What a function does, as far as its callers see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Summary {
     result: Result,
+    /// What there is in memory that it makes.
+    inside: Result,
+    /// What it stores in memory of its callers.
+    stores: Result,
+    /// The parameters behind which it does, a bit for each.
+    stored: u32,
     /// The parameters that others may have after a call, a bit for each.
     escapes: u32,
+    /// The parameters from which can be reached what others may have then, a bit for each.
+    escapes_within: u32,
     touch: Touch,
+}
+
+impl Summary {
+    const UNKNOWN: Self = Self {
+        result: Result::UNKNOWN,
+        inside: Result::UNKNOWN,
+        stores: Result::UNKNOWN,
+        stored: u32::MAX,
+        escapes: u32::MAX,
+        escapes_within: u32::MAX,
+        touch: Touch::NONE,
+    };
+
+    /// Whether it stores something behind parameter `at`.
+    fn stored_into(&self, at: usize) -> bool {
+        has(self.stored, at)
+    }
+
+    fn lets_out(&self, at: usize) -> bool {
+        has(self.escapes, at)
+    }
+
+    fn lets_out_within(&self, at: usize) -> bool {
+        has(self.escapes_within, at)
+    }
+}
+
+/// The bit of parameter `at`; those without count as set.
+const fn bit(at: usize) -> u32 {
+    if at < 32 { 1 << at } else { 0 }
+}
+
+/// Whether a bit is set; what has no bit counts as set.
+const fn has(bits: u32, at: usize) -> bool {
+    at >= 32 || bits & (1 << at) != 0
 }
 
 /// What was found of one function.
@@ -74,7 +141,7 @@ impl<'w, 'c, 'a> Plain<'w, 'c, 'a> {
             for (known, &param) in params.iter_mut().zip(&code.function.params) {
                 let ty = &code.function.tree.local(param).ty;
                 if walk.types.pointee(ty).and_then(Type::name) == Some("PyTypeObject") {
-                    *known |= Foreign::SELF;
+                    known.memory |= Foreign::SELF;
                 }
             }
             (code.item, params)
@@ -115,23 +182,21 @@ impl<'w, 'c, 'a> Plain<'w, 'c, 'a> {
         let mut open: BTreeSet<usize> = (0..codes.len()).collect();
         while let Some(at) = open.pop_first() {
             let (item, frame) = (codes[at].item, self.frame(&codes[at]));
-            let origins = Origins::find(frame);
-            let escapes = Escapes::find(frame, &origins);
+            let (origins, escapes) = frame.solved();
             let summary = Summary {
-                result: escapes.result(frame, &origins),
-                escapes: escapes.params(),
                 touch: touches::of(frame, (&origins, &escapes)),
+                ..frame.summary(&origins, &escapes)
             };
             let given = steps::given(frame, (&origins, &escapes));
             solved[at] = Some((origins, escapes));
             if self.results.insert(item, summary) != Some(summary) {
                 open.extend(&callers[at]);
             }
-            for (item, number, foreign) in given {
+            for (item, number, arg) in given {
                 let known = self.given.get_mut(&item);
                 if let Some(known) = known.and_then(|known| known.get_mut(number)) {
                     let before = *known;
-                    *known |= foreign;
+                    *known |= arg;
                     if *known != before {
                         open.extend(numbers.get(&item));
                     }
@@ -145,25 +210,33 @@ impl<'w, 'c, 'a> Plain<'w, 'c, 'a> {
     /// What parameter `at` of a function may point into.
     fn param(&self, item: ItemId, at: usize) -> Origin {
         Origin {
-            foreign: self.given(item, at),
-            roots: [Root::Param(at)].into(),
+            foreign: self.given(item, at).memory,
+            ..Origin::of(Root::Param(at))
         }
     }
 
-    fn given(&self, item: ItemId, at: usize) -> Foreign {
+    /// What can be reached from there.
+    fn within(&self, item: ItemId, at: usize) -> Origin {
+        Origin {
+            foreign: self.given(item, at).within,
+            ..Origin::of(Root::Within(at))
+        }
+    }
+
+    fn given(&self, item: ItemId, at: usize) -> Given {
         let params = self.given.get(&item);
         params
             .and_then(|params| params.get(at))
             .copied()
-            .unwrap_or(Foreign::KEPT)
+            .unwrap_or(Given::KEPT)
     }
 
-    /// What a function gives back: nothing so far, if it is still to be looked at.
-    fn result(&self, item: ItemId) -> Result {
+    /// What a function does: nothing so far, if it is still to be looked at.
+    fn does(&self, item: ItemId) -> Summary {
         match self.results.get(&item) {
-            Some(summary) => summary.result,
-            None if self.given.contains_key(&item) => Result::default(),
-            None => Result::UNKNOWN,
+            Some(summary) => *summary,
+            None if self.given.contains_key(&item) => Summary::default(),
+            None => Summary::UNKNOWN,
         }
     }
 
@@ -171,14 +244,10 @@ impl<'w, 'c, 'a> Plain<'w, 'c, 'a> {
     fn only_makes(&self, code: &Code<'a>, dst: TempId) -> bool {
         let name = code.call(dst).and_then(|instr| Some(instr.named_call()?.0));
         let mut own = name.map_or(&[][..], |name| code.own(name)).iter();
-        own.all(|&item| self.result(item).params == 0)
-    }
-
-    /// Whether others may have parameter `at` of a function after a call.
-    fn escapes(&self, item: ItemId, at: usize) -> bool {
-        let count = self.given.get(&item).map_or(0, Vec::len);
-        let escapes = self.results.get(&item).map_or(0, |it| it.escapes);
-        at >= count.min(32) || escapes & (1 << at) != 0
+        own.all(|&item| {
+            let result = self.does(item).result;
+            result.params | result.within == 0
+        })
     }
 
     /// What a function does with objects that the package keeps.

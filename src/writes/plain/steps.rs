@@ -1,11 +1,12 @@
 //! The steps of a function of which it is not shown that they only change its own.
 
+use super::Given;
 use super::code::{Code, Frame};
 use super::escape::Escapes;
 use super::origin::{Foreign, Origins, Root};
 use super::touches;
 use crate::ast::{ExprId, ExprKind, Type};
-use crate::capi::{self, Acts, Effects, acts, counts, effects, keeps_pointer, writes};
+use crate::capi::{self, Acts, Effects, Writes, acts, counts, effects, keeps_pointer, writes};
 use crate::cfg::{
     Base, Callee, InstrKind, Operand, Place, Point, Projection, Source, addressed_local,
 };
@@ -17,7 +18,7 @@ use crate::writes::{Left, What, Why};
 pub(super) fn given(
     frame: Frame<'_, '_, '_, '_>,
     (origins, escapes): (&Origins, &Escapes),
-) -> Vec<(ItemId, usize, Foreign)> {
+) -> Vec<(ItemId, usize, Given)> {
     let mut found = Vec::new();
     for (at, instr) in frame.code.cfg.steps() {
         let (Some((name, _)), InstrKind::Call { args, .. }) = (instr.named_call(), &instr.kind)
@@ -26,8 +27,11 @@ pub(super) fn given(
         };
         for &item in frame.code.own(name) {
             for (number, arg) in args.iter().enumerate() {
-                let foreign = escapes.foreign(frame, origins, (arg, at));
-                found.push((item, number, foreign));
+                let given = Given {
+                    memory: escapes.foreign(frame, origins, (arg, at)),
+                    within: escapes.within(frame, origins, (arg, at)),
+                };
+                found.push((item, number, given));
             }
         }
     }
@@ -243,7 +247,7 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
         }
         let (is_object, effects) = (self.is_object(call, number), effects(name));
         if row.is_some_and(|row| row.deep == Some(number))
-            && (effects.is_some() || self.leads_to_others(arg))
+            && (effects.is_some() || self.leads_to_others(arg, at))
         {
             return true;
         }
@@ -251,7 +255,9 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
             && row.behind(number)
             && (row.names(number) || !is_object)
         {
-            return self.foreign(arg, at).given;
+            let is_given = self.foreign(arg, at).given
+                || self.frame.of(self.origins, arg).number && row.takes_either(number);
+            return is_given && !self.is_count(call, number, row);
         }
         // `PyMemoryView_FromMemory(self->text, n, PyBUF_WRITE)`: whoever gets the view may write there.
         if effects.is_some() && !is_object && keeps_pointer(name, number) {
@@ -280,10 +286,21 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
 
     /// Whether a pointer leads to a struct, other than one that is named there, in which there is what
     /// others have.
-    fn leads_to_others(&self, arg: &Operand) -> bool {
-        let mut roots = self.frame.of(self.origins, arg).roots.into_iter();
-        addressed_local(arg).is_none()
-            && roots.any(|root| self.frame.holds_given(self.origins, root))
+    fn leads_to_others(&self, arg: &Operand, at: Point) -> bool {
+        let within = self.escapes.within(self.frame, self.origins, (arg, at));
+        addressed_local(arg).is_none() && within.given
+    }
+
+    /// Whether an argument cannot be an address: a number is one only where a function takes either.
+    fn is_count(&self, call: ExprId, number: usize, row: &Writes) -> bool {
+        let types = self.frame.types();
+        let arg = self.frame.argument(call, number);
+        let ty = arg.and_then(|arg| self.frame.type_of(arg));
+        let is_count = |ty| match row.takes_either(number) {
+            true => types.is_below_address(ty),
+            false => types.is_number(ty),
+        };
+        ty.is_some_and(is_count)
     }
 
     fn is_object(&self, call: ExprId, number: usize) -> bool {

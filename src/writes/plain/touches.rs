@@ -31,6 +31,13 @@ pub(super) struct Touch {
 }
 
 impl Touch {
+    pub(super) const NONE: Self = Self {
+        looks: false,
+        tells: false,
+        runs: false,
+        calls: false,
+    };
+
     /// Whether another thread may run between this and another one, which belong together. Functions that
     /// are called one after the other do not: `state->loads`, `state->dumps`; what is called may be what was
     /// found.
@@ -131,7 +138,7 @@ fn is_kept(
         let mut held = array
             .into_iter()
             .flat_map(|array| frame.of(origins, array).roots);
-        return held.any(|root| frame.holds_kept(origins, root));
+        return held.any(|root| frame.content(origins, root).foreign.kept);
     }
     let first = args.first();
     first.is_some_and(|arg| escapes.foreign(frame, origins, (arg, at)).is_known())

@@ -1,0 +1,322 @@
+//! What memory of a function holds, whatever the field.
+//!
+//! ```c
+//! struct buf b = {0};
+//! b.text = PyMem_Malloc(8);                 &b holds what the call made
+//! put(&b, 'x');                             and `put` what it stores there
+//! b.text[0] = 'y';                          nobody else has it
+//! ```
+
+use std::collections::BTreeSet;
+
+use super::code::Frame;
+use super::escape::Escapes;
+use super::origin::{Foreign, Origin, Origins, Result, Root};
+use super::touches::Touch;
+use super::{Summary, bit};
+use crate::ast::LocalId;
+use crate::capi::{Gives, OutKind, acts, copies_memory, effects, fills, writes};
+use crate::cfg::{
+    Base, Callee, Instr, InstrKind, Operand, Place, Point, Source, TempId, Terminator,
+};
+use crate::rule::ItemId;
+
+impl Frame<'_, '_, '_, '_> {
+    /// What is stored in memory that the function has for itself, by itself or by whoever gave it.
+    pub(super) fn content(&self, found: &Origins, root: Root) -> Origin {
+        let mut all = match root {
+            Root::Stack(local) => found.locals[local.0 as usize].clone(),
+            _ => found.contents.get(&root).cloned().unwrap_or_default(),
+        };
+        match root {
+            Root::Param(at) | Root::Within(at) => {
+                all.add(self.plain.within(self.code.item, at));
+            }
+            // The type of an object, and what it inherits.
+            _ if self.is_object(root) => {
+                all.add(Foreign::KEPT.into());
+            }
+            Root::Made(_) | Root::Stack(_) | Root::Literal(_) => {}
+        }
+        all
+    }
+
+    /// Whether memory is made by others, who have put something into it: an object has a type. What functions
+    /// of the package store in what they make is known.
+    pub(super) fn is_object(&self, root: Root) -> bool {
+        let Root::Made(call) = root else {
+            return false;
+        };
+        let name = self.code.call(call).and_then(|it| Some(it.named_call()?.0));
+        !name.is_some_and(|name| {
+            !self.code.own(name).is_empty() || acts(name).is_some_and(|act| act.gives_memory)
+        })
+    }
+
+    /// What a pointer leads to, and all that leads from there to others.
+    pub(super) fn closure(&self, found: &Origins, roots: &BTreeSet<Root>) -> BTreeSet<Root> {
+        let mut all: BTreeSet<Root> = BTreeSet::new();
+        let mut open: Vec<Root> = roots.iter().copied().collect();
+        while let Some(root) = open.pop() {
+            if all.insert(root) {
+                open.extend(self.content(found, root).roots);
+            }
+        }
+        all
+    }
+
+    /// All that pointers may be which can be reached from one.
+    pub(super) fn inside(&self, found: &Origins, origin: &Origin) -> Origin {
+        let mut all = match origin.foreign.given {
+            true => Foreign::KEPT.into(),
+            false => Origin::default(),
+        };
+        for root in self.closure(found, &origin.roots) {
+            all.add(self.content(found, root));
+        }
+        all
+    }
+
+    /// What a load from behind a pointer gives.
+    pub(super) fn read(&self, found: &Origins, (pointer, at): (&Operand, Point)) -> Origin {
+        let origin = self.of(found, pointer);
+        let is_unknown = origin.foreign.given || origin.roots.is_empty();
+        let mut all = match is_unknown {
+            true => Foreign::KEPT.into(),
+            false => Origin::default(),
+        };
+        for root in origin.roots {
+            all.add(self.content(found, root));
+            if found.out.is_lost(*self, pointer, root, at) {
+                all.add(Foreign::KEPT.into());
+            }
+        }
+        all
+    }
+
+    /// Takes a store into account; whether anything is new.
+    pub(super) fn keep(&self, found: &mut Origins, place: &Place, value: Origin) -> bool {
+        match &place.base {
+            Base::Local(local) => found.add(Root::Stack(*local), value),
+            Base::Deref(pointer) => {
+                let roots = self.of(found, pointer).roots.into_iter();
+                let mut grows = false;
+                roots.for_each(|root| grows |= found.add(root, value.clone()));
+                grows
+            }
+            Base::Unnamed(expr) => found.add(Root::Literal(*expr), value),
+            Base::Global(_) => false,
+        }
+    }
+
+    /// Takes into account what a call stores behind its arguments; whether anything is new.
+    pub(super) fn keep_called(&self, found: &mut Origins, instr: &Instr) -> bool {
+        let InstrKind::Call { dst, callee, args } = &instr.kind else {
+            return false;
+        };
+        let own = match callee {
+            Callee::Named(name) => self.code.own(name),
+            Callee::Indirect(_) => &[],
+        };
+        let mut grows = false;
+        for &item in own {
+            grows |= self.keep_own(found, *dst, item, args);
+        }
+        if own.is_empty() {
+            grows |= self.keep_moved(found, *dst, callee, args);
+            for (number, arg) in args.iter().enumerate() {
+                let roots = self.of(found, arg).roots;
+                if !roots.is_empty()
+                    && let Some(value) = self.stored_outside(found, instr, number)
+                {
+                    for root in roots {
+                        grows |= found.add(root, value.clone());
+                    }
+                }
+            }
+        }
+        grows
+    }
+
+    /// What a function of the package stores behind its arguments, and in what it makes.
+    fn keep_own(&self, found: &mut Origins, dst: TempId, item: ItemId, args: &[Operand]) -> bool {
+        let does = self.plain.does(item);
+        let mut grows = false;
+        let inside = self.given_back(found, dst, does.inside, args);
+        grows |= found.add(Root::Made(dst), inside);
+        let value = self.given_back(found, dst, does.stores, args);
+        for (number, arg) in args.iter().enumerate() {
+            if does.stored_into(number) {
+                let roots = self.of(found, arg).roots;
+                for root in self.closure(found, &roots) {
+                    grows |= found.add(root, value.clone());
+                }
+            }
+        }
+        grows
+    }
+
+    /// What is in memory that takes the place of other memory: `realloc(rows, n)`.
+    fn keep_moved(
+        &self,
+        found: &mut Origins,
+        dst: TempId,
+        callee: &Callee,
+        args: &[Operand],
+    ) -> bool {
+        let row = callee
+            .name()
+            .and_then(writes)
+            .filter(|row| row.gives == Gives::Fresh);
+        let old = row.and_then(|row| args.get(row.ends?));
+        old.is_some_and(|old| {
+            let value = self.copied(found, old);
+            found.add(Root::Made(dst), value)
+        })
+    }
+
+    /// What the memory holds that a pointer leads to.
+    fn copied(&self, found: &Origins, from: &Operand) -> Origin {
+        let from = self.of(found, from);
+        let mut all = match from.foreign.given {
+            true => Foreign::KEPT.into(),
+            false => Origin::default(),
+        };
+        for root in from.roots {
+            all.add(self.content(found, root));
+        }
+        all
+    }
+
+    /// What a function outside of the package stores behind argument `number`.
+    fn stored_outside(&self, found: &Origins, instr: &Instr, number: usize) -> Option<Origin> {
+        let InstrKind::Call { dst, callee, args } = &instr.kind else {
+            return None;
+        };
+        let Callee::Named(name) = callee else {
+            return Some(Foreign::KEPT.into());
+        };
+        if let Some(copied) = copies_memory(name) {
+            // `memcpy(&job, self, sizeof job)`
+            let from = args.get(copied.from).filter(|_| copied.to == number)?;
+            let all = self.copied(found, from);
+            return Some(match self.leads_to_numbers(instr.source, number) {
+                true => all.foreign.into(),
+                false => all,
+            });
+        }
+        let effects = effects(name);
+        if fills(name, 0) && number == 0 {
+            // `PyTuple_SET_ITEM(pair, 0, item)`
+            let mut all = Origin::default();
+            for arg in args.iter().skip(1) {
+                all.add(self.of(found, arg));
+            }
+            return Some(all);
+        }
+        let lender = effects.and_then(|it| it.derived_from).map(usize::from);
+        let lender = lender.and_then(|lender| args.get(lender));
+        match effects.and_then(|it| it.out(number)) {
+            // `PyBytes_AsStringAndSize(bytes, &text, &n)`
+            Some(OutKind::Pointer) if lender.is_some() => lender.map(|it| self.of(found, it)),
+            // `_PyBytes_Resize(&bytes, n)`
+            Some(OutKind::Inout | OutKind::Memory) => Some(Origin::of(Root::Made(*dst))),
+            // `memset(buffer, 0, n)`: no pointers are stored in an array of numbers.
+            _ if self.leads_to_numbers(instr.source, number) => None,
+            None if acts(name).is_some_and(|act| act.is_plain) => None,
+            None if effects.is_none() && writes(name).is_some_and(|row| !row.behind(number)) => {
+                None
+            }
+            _ => Some(self.like_objects(found, instr.source, args)),
+        }
+    }
+
+    /// Whether an argument is a number, or points at numbers, in which no pointers are stored.
+    pub(super) fn leads_to_numbers(&self, call: Source, number: usize) -> bool {
+        let Source::Expr(call) = call else {
+            return false;
+        };
+        let tree = &self.code.function.tree;
+        let arg = self.argument(call, number);
+        let to = arg.and_then(|arg| self.types().pointed_at(tree, arg));
+        self.is_number(call, number) || to.is_some_and(|to| self.types().is_number(to))
+    }
+
+    /// What a function of the package gives or stores, with the arguments of a call.
+    pub(super) fn given_back(
+        &self,
+        found: &Origins,
+        dst: TempId,
+        result: Result,
+        args: &[Operand],
+    ) -> Origin {
+        let mut all = Origin::from(result.foreign);
+        all.number = result.number;
+        if result.made {
+            all.roots.insert(Root::Made(dst));
+        }
+        for (at, arg) in args.iter().enumerate().take(32) {
+            if result.params & (1 << at) != 0 {
+                all.add(self.of(found, arg));
+            }
+            if result.within & (1 << at) != 0 {
+                all.add(self.inside(found, &self.of(found, arg)));
+            }
+        }
+        all
+    }
+
+    /// What may be in memory when others get it elsewhere than by a call that is seen here.
+    pub(super) fn solved(&self) -> (Origins, Escapes) {
+        let mut out = Escapes::default();
+        loop {
+            let origins = Origins::find(*self, out);
+            let escapes = Escapes::find(*self, &origins);
+            if escapes == origins.out || !escapes.is_read(*self, &origins) {
+                return (origins, escapes);
+            }
+            out = escapes;
+        }
+    }
+
+    /// What the function gives and stores, as its callers see it.
+    pub(super) fn summary(&self, origins: &Origins, escapes: &Escapes) -> Summary {
+        let is_out = |root| escapes.has(root);
+        let (mut stores, mut stored) = (Result::default(), 0);
+        let mut given = BTreeSet::new();
+        for (root, content) in &origins.contents {
+            if let Root::Param(at) | Root::Within(at) = *root {
+                stored |= bit(at);
+                stores.add(content, is_out);
+                given.extend(&content.roots);
+            }
+        }
+        let blocks = self.code.cfg.iter().map(|(_, block)| &block.terminator);
+        for terminator in blocks {
+            if let Terminator::Return(Some(value), _) = terminator {
+                given.extend(self.of(origins, value).roots);
+            }
+        }
+        let mut inside = Result::default();
+        for root in self.closure(origins, &given) {
+            if !matches!(root, Root::Param(_) | Root::Within(_)) {
+                inside.add(&self.content(origins, root), is_out);
+            }
+        }
+        let (params, within) = escapes.params();
+        Summary {
+            result: escapes.result(*self, origins),
+            inside,
+            stores,
+            stored,
+            escapes: params,
+            escapes_within: within,
+            touch: Touch::NONE,
+        }
+    }
+
+    /// What a variable on the stack holds: `args[0] = self->pool;`.
+    pub(super) fn holds(&self, found: &Origins, local: LocalId) -> Origin {
+        self.content(found, Root::Stack(local))
+    }
+}
