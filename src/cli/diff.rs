@@ -22,7 +22,7 @@ const WIDTH: usize = 80;
 
 pub(super) fn run(args: &DiffArgs, talk: &Talk, interrupt: &Interrupt) -> anyhow::Result<Status> {
     if let Some(folder) = &args.output_dir {
-        check_empty(folder)?;
+        check_empty(folder, "")?;
     }
     let plan = Plan::make(&args.analysis, talk)?;
     match &args.output_dir {

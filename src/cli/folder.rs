@@ -13,11 +13,11 @@ pub(super) struct NewFile {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Refuses a folder with something in it.
-pub(super) fn check_empty(folder: &Path) -> anyhow::Result<()> {
+/// Refuses a folder with something in it, and says what to do.
+pub(super) fn check_empty(folder: &Path, advice: &str) -> anyhow::Result<()> {
     // Patches of an earlier run between those of this one would not apply.
     match first_that(folder, |_| true)? {
-        Some(_) => bail!("`{}` is not empty", folder.display()),
+        Some(_) => bail!("`{}` is not empty{advice}", folder.display()),
         None => Ok(()),
     }
 }

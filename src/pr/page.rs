@@ -125,12 +125,18 @@ fn page(material: Material<'_>, steps: &[Step<'_>]) -> Page {
     }
 }
 
-/// The number of the patch that settles each finding.
-fn settled(steps: &[Step<'_>]) -> BTreeMap<FixId, usize> {
+/// The findings that patches settle: their numbers, and whether something must be confirmed.
+type Settled = BTreeMap<FixId, (usize, Confidence)>;
+
+fn settled(steps: &[Step<'_>]) -> Settled {
     let numbered = (1..).zip(steps);
-    numbered
-        .flat_map(|(number, step)| step.settles().map(move |id| (id, number)))
-        .collect()
+    let of = |(number, step): (usize, &Step<'_>)| {
+        let parts = step.settles();
+        parts
+            .map(|part| (part.id, (number, part.fix.confidence)))
+            .collect::<Vec<_>>()
+    };
+    numbered.flat_map(of).collect()
 }
 
 fn rows(material: Material<'_>, steps: &[Step<'_>]) -> Vec<Row> {
@@ -157,7 +163,7 @@ fn confirm(steps: &[Step<'_>]) -> Vec<Confirm> {
     (1..).zip(steps).flat_map(of).collect()
 }
 
-fn entry(material: Material<'_>, id: FixId, settled: &BTreeMap<FixId, usize>) -> Entry {
+fn entry(material: Material<'_>, id: FixId, settled: &Settled) -> Entry {
     let finding = &material.analysis.findings[id.0 as usize];
     let file = material.package.files.get(finding.file);
     let line = file.position(finding.span.start()).line.0;
@@ -166,20 +172,18 @@ fn entry(material: Material<'_>, id: FixId, settled: &BTreeMap<FixId, usize>) ->
             let open = fix.assumptions.iter().map(ToString::to_string);
             let open = open.collect::<Vec<_>>().join("; ");
             match open.as_str() {
-                "" => format!("a fix is ready: {}", fix.title),
-                open => format!("a fix is ready if {open}"),
+                "" => format!("A fix is ready: {}", fix.title),
+                open => format!("A fix is ready if {open}"),
             }
         }
-        Outcome::Manual(why) => format!("by hand: {why}"),
+        Outcome::Manual(why) => format!("By hand: {why}"),
         Outcome::Safe(_) => String::new(),
     };
     let verdict = match (&finding.outcome, settled.get(&id)) {
-        (Outcome::Fix(fix), Some(number)) if fix.confidence == Confidence::Review => {
-            format!("patch {number}, to confirm")
-        }
-        (_, Some(number)) => format!("patch {number}"),
+        (_, Some((number, Confidence::Review))) => format!("patch {number}, to confirm"),
+        (_, Some((number, Confidence::Safe))) => format!("patch {number}"),
         (Outcome::Safe(why), None) => format!("safe as it is: {why}"),
-        (_, None) => format!("open; {todo}"),
+        (_, None) => format!("open. {todo}"),
     };
     Entry {
         place: format!("{}:{line}", slashed(file.path())),
@@ -198,7 +202,7 @@ fn by_place(material: Material<'_>) -> Vec<(FixId, &Finding)> {
     all
 }
 
-fn open(material: Material<'_>, settled: &BTreeMap<FixId, usize>) -> Vec<Entry> {
+fn open(material: Material<'_>, settled: &Settled) -> Vec<Entry> {
     let all = by_place(material).into_iter();
     let left = all.filter(|(id, finding)| {
         !matches!(finding.outcome, Outcome::Safe(_)) && !settled.contains_key(id)
@@ -216,7 +220,7 @@ fn gaps(material: Material<'_>) -> Vec<String> {
     line.collect()
 }
 
-fn audit(material: Material<'_>, settled: &BTreeMap<FixId, usize>) -> Vec<Section> {
+fn audit(material: Material<'_>, settled: &Settled) -> Vec<Section> {
     let modules = &material.analysis.modules;
     let mut sections: BTreeMap<usize, Vec<Entry>> = BTreeMap::new();
     for (id, finding) in by_place(material) {

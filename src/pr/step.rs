@@ -1,14 +1,12 @@
 //! The patches of a pull request, in order.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::subject::part;
 use super::{Ci, Extra, Material, text};
 use crate::diff::{FileChange, FileMode, counts};
-use crate::edit::FixId;
 use crate::package::Package;
-use crate::series::{Chapter, Letter, Patch, intent, mail, slug, staged};
+use crate::series::{Chapter, Letter, Part, Patch, intent, mail, slug, staged};
 
 /// One patch.
 #[derive(Debug)]
@@ -46,17 +44,16 @@ impl Step<'_> {
         format!("{number:04}-{}.patch", slug(&self.subject))
     }
 
-    /// The findings that it settles, by their places in the run order.
-    pub(super) fn settles(&self) -> impl Iterator<Item = FixId> {
-        let parts = self.fixes.iter().flat_map(|patch| &patch.parts);
-        parts.map(|part| part.id)
+    /// The findings that it settles.
+    pub(super) fn settles(&self) -> impl Iterator<Item = &Part<'_>> {
+        self.fixes.iter().flat_map(|patch| &patch.parts)
     }
 
     /// What must be confirmed before it is merged.
-    pub(super) fn to_confirm(&self) -> BTreeSet<String> {
+    pub(super) fn to_confirm(&self) -> Vec<String> {
         let parts = self.fixes.iter().flat_map(|patch| &patch.parts);
         let open = parts.flat_map(|part| &part.fix.assumptions);
-        open.map(ToString::to_string).collect()
+        text::folded(open.map(ToString::to_string))
     }
 
     /// How many lines come, and how many go.

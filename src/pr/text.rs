@@ -18,7 +18,7 @@ pub(super) fn tests() -> String {
          process dies or hangs, if the results are not those of one thread, or if references are \
          lost.",
         "With the GIL the tests are skipped. Without it, some may fail until the last change of \
-         this series. Arguments are made up: functions that must not be called so, and better \
+         this series. Most of the file is what runs the calls, and needs only pytest. Arguments are made up: functions that must not be called so, and better \
          arguments, go between the marks `# >>>` and `# <<<`.",
     ])
 }
@@ -63,7 +63,8 @@ pub(super) fn fixes(package: &Package, patch: &Patch<'_>) -> String {
     out += &places(package, patch);
     let fixes = patch.parts.iter().map(|part| part.fix);
     let open = fixes.flat_map(|fix| &fix.assumptions);
-    out += &listed("This is right only if:", open.map(ToString::to_string));
+    let open = folded(open.map(ToString::to_string));
+    out += &listed("To confirm before this is merged:", open.into_iter());
     let codes: Vec<&str> = rules.keys().copied().collect();
     out + &format!("Assisted-by: ungil ({})\n", codes.join(", "))
 }
@@ -94,6 +95,31 @@ fn places(package: &Package, patch: &Patch<'_>) -> String {
     listed("", by_message.into_iter().map(line))
 }
 
+/// Texts that differ only in the first name in backticks as one, in the order of their first ones.
+pub(super) fn folded(texts: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut all: Vec<(String, Vec<String>)> = Vec::new();
+    for text in texts {
+        let name = text.split('`').nth(1).unwrap_or_default().to_owned();
+        let is_same = |(first, names): &&mut (String, Vec<String>)| {
+            let own = format!("`{}`", names[0]);
+            *first == text || first.replacen(&own, &format!("`{name}`"), 1) == text
+        };
+        match all.iter_mut().find(is_same) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => all.push((text, vec![name])),
+        }
+    }
+    let one = |(text, names): (String, Vec<String>)| match &names[1..] {
+        [] => text,
+        more => {
+            let more: Vec<String> = more.iter().map(|name| format!("`{name}`")).collect();
+            format!("{text}; the same for {}", more.join(", "))
+        }
+    };
+    all.into_iter().map(one).collect()
+}
+
 fn paragraphs<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     let all = texts.into_iter().map(|text| wrapped(text, WIDTH, "", ""));
     all.map(|text| text + "\n\n").collect()
@@ -118,5 +144,24 @@ fn listed(title: &str, texts: impl Iterator<Item = String>) -> String {
     match lines.is_empty() {
         true => lines,
         false => format!("{title}{lines}\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::folded;
+
+    #[test]
+    fn texts_about_several_names_are_one() {
+        let texts = [
+            "lock `f`: it moves `x`",
+            "done",
+            "lock `g`: it moves `x`",
+            "done",
+        ];
+        assert_eq!(
+            folded(texts.map(str::to_owned)),
+            ["lock `f`: it moves `x`; the same for `g`", "done"]
+        );
     }
 }

@@ -51,8 +51,8 @@ const OTHER: Row = ("", Chapter::State, "make it safe without the GIL", "");
 const OWNED: &str = "The function now owns a reference until after the last use, so the object \
                      lives that long whatever other threads do.";
 
-const DECLARED: &str = "The modules now say that they run without it. The other changes of this \
-                        series come first because this one removes the protection of the GIL.";
+const DECLARED: &str = "This change says so. The others of this series come first, because it \
+                        removes the protection of the GIL.";
 
 const DECLARE: &str = "declare that the GIL is not needed";
 

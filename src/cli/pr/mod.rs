@@ -1,5 +1,6 @@
 //! `ungil pr`: a pull request in a folder. Nothing is sent.
 
+mod declared;
 mod project;
 
 use std::ffi::OsStr;
@@ -64,8 +65,10 @@ fn check(args: &PrArgs) -> anyhow::Result<()> {
     }
     match args.force {
         true => check_own(&args.output_dir, is_own),
-        false => check_empty(&args.output_dir)
-            .map_err(|error| error.context("nothing was written; `--force` replaces a series")),
+        false => check_empty(
+            &args.output_dir,
+            ": choose another folder, or replace an earlier series with `--force`",
+        ),
     }
 }
 
@@ -95,7 +98,9 @@ fn is_own(name: &OsStr) -> bool {
 fn files(plan: &Plan, args: &PrArgs, talk: &Talk) -> anyhow::Result<(Vec<NewFile>, usize)> {
     let (package, analysis) = (&plan.session.package, &plan.session.analysis);
     let project = Project::read(&plan.session, talk)?;
-    let (ci, parts, new_files) = (ci(package), plan.parts(), plan.new_files());
+    let (ci, new_files) = (ci(package), plan.new_files());
+    let revised = declared::revised(plan, talk);
+    let parts = declared::with(plan.parts(), &revised);
     let material = Material {
         package,
         analysis,
