@@ -113,7 +113,10 @@ fn files(tree: &Tree) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 fn includes() -> [String; 2] {
-    [headers(Path::new("python3")), headers(&free_threaded_python())]
+    [
+        headers(Path::new("python3")),
+        headers(&free_threaded_python()),
+    ]
 }
 
 #[test]
@@ -129,7 +132,17 @@ fn each_patch_applies_and_compiles_and_all_are_what_migrate_writes() {
         compile(&tree, &includes);
     }
     let log = tree.git(&["log", "--reverse", "--format=%an %s"]);
-    insta::assert_snapshot!(String::from_utf8(log.stdout).unwrap(), @"");
+    insta::assert_snapshot!(String::from_utf8(log.stdout).unwrap(), @"
+    t all
+    Jé M tests: call functions from several threads
+    Jé M ci: test with free-threaded Python
+    Jé M shop: use API functions instead of fields of objects
+    Jé M shop: own list items while they are used
+    Jé M shop: own dict values while they are used
+    Jé M shop: keep dicts unchanged while loops go over them
+    Jé M shop: lock objects while their methods run
+    Jé M shop: declare that the GIL is not needed
+    ");
 
     let migrated = shop().committed();
     let options = ["migrate", "python", "--unsafe-fixes", "--build-files"];
@@ -143,17 +156,31 @@ fn each_patch_applies_and_compiles_and_all_are_what_migrate_writes() {
         }
         is_same
     });
-    insta::assert_snapshot!(extra, @"");
-    let left = migrated.keys().filter(|name| !series.contains_key(*name));
+    insta::assert_snapshot!(extra, @"
+    .github/workflows/tests.yml
+    python/CHANGELOG.md
+    python/tests/test_stress_shop.py
+    ");
+    let left = migrated.keys().filter(|name| {
+        let is_journal = name.starts_with("python/.ungil");
+        !series.contains_key(*name) && !is_journal
+    });
     let left: Vec<_> = left.map(|name| name.display().to_string()).collect();
     assert_eq!(left, [".github/workflows/tests.yml", "python/CHANGELOG.md"]);
 
-    let changes = ["diff", "-U0", "HEAD~7", "--", ".github", "*.md", "*.toml"];
+    let first = format!("HEAD~{}", patches.len());
+    let changes = ["diff", "-U0", &first, "--", ".github", "*.md", "*.toml"];
     let changes = String::from_utf8(tree.git(&changes).stdout).unwrap();
     let lines = changes.lines().filter(|line| {
         line.starts_with(['+', '-']) && !line.starts_with("---") && !line.starts_with("+++")
     });
-    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @"");
+    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r#"
+    -        python-version: ["3.9", "3.13"]
+    +        python-version: ["3.9", "3.13", "3.14t"]
+    +- The extension modules can be used with free-threaded Python: they no longer
+    +  turn the GIL on.
+    +    "Programming Language :: Python :: Free Threading :: 1 - Unstable",
+    "#);
 }
 
 #[test]
@@ -164,8 +191,126 @@ fn commits_say_what_could_go_wrong_and_why_it_cannot_now() {
     for patch in &patches {
         am(&tree, patch);
     }
-    let log = tree.git(&["log", "--reverse", "--format=== %B", "HEAD~7.."]);
-    insta::assert_snapshot!(String::from_utf8(log.stdout).unwrap(), @"");
+    let first = format!("HEAD~{}..", patches.len());
+    let log = tree.git(&["log", "--reverse", "--format=== %B", &first]);
+    insta::assert_snapshot!(String::from_utf8(log.stdout).unwrap(), @"
+    == tests: call functions from several threads
+
+    Several threads call the functions that the next changes are about, on
+    shared objects. Each function runs in processes of its own, with a time
+    limit. A test fails if the process dies or hangs, if the results are not
+    those of one thread, or if references are lost.
+
+    With the GIL the tests are skipped. Without it, some may fail until the
+    last change of this series. Most of the file is what runs the calls, and
+    needs only pytest. Arguments are made up: functions that must not be
+    called so, and better arguments, go between the marks `# >>>` and `#
+    <<<`.
+
+    == ci: test with free-threaded Python
+
+    Nothing would show if a later change brings a race, or turns the GIL on
+    again. The new entry of the matrix runs the same steps as the others.
+
+    == shop: use API functions instead of fields of objects
+
+    The free-threaded build has no `ob_refcnt`: the count has two parts.
+    `Py_SIZE` and `Py_TYPE` read sizes and types atomically there. Another
+    thread can replace and free the array of a list at any time.
+
+    The API functions are right on both builds, and compile to the same code
+    with the GIL.
+
+    - python/src/shop.c, Basket_dealloc: `ob_type` is used directly, so it
+      is not read or written atomically
+
+    Assisted-by: ungil (UG702)
+
+    == shop: own list items while they are used
+
+    Another thread can replace or remove the item between the call and its
+    use. If the list held the last reference, the pointer dangles.
+
+    The function now owns a reference until after the last use, so the
+    object lives that long whatever other threads do.
+
+    - python/src/shop.c, first_size: `PyList_GetItem` returns a borrowed
+      reference from an argument of the caller: another thread can free it
+
+    Assisted-by: ungil (UG101)
+
+    == shop: own dict values while they are used
+
+    Another thread can replace or remove the value between the call and its
+    use. If the dict held the last reference, the pointer dangles.
+
+    The function now owns a reference until after the last use, so the
+    object lives that long whatever other threads do.
+
+    An error of a lookup that was ignored before is now raised.
+
+    - python/src/shop.c, price: `PyDict_GetItem` returns a borrowed
+      reference from an argument of the caller: another thread can free it
+
+    Assisted-by: ungil (UG102)
+
+    == shop: keep dicts unchanged while loops go over them
+
+    `PyDict_Next` takes no lock. Another thread may change the dict between
+    two calls, or free the borrowed key and value.
+
+    The loop now holds the lock of the dict, or goes over a copy of it. With
+    the GIL, a critical section does nothing.
+
+    - python/src/shop.c, total: `prices` is iterated over without holding
+      its lock
+
+    Assisted-by: ungil (UG301)
+
+    == shop: lock objects while their methods run
+
+    Without the GIL, two threads may run methods of one object at the same
+    time. One of them may replace a field and release the old object while
+    the other uses it.
+
+    The methods that use these fields now hold the lock of their object.
+    With the GIL, a critical section does nothing.
+
+    - python/src/shop.c: methods of `Basket` use its fields `count`, `last`
+      without a lock, and others change them at the same time
+
+    To confirm before this is merged:
+    - calls of the methods of `Basket` on one object may wait for each other
+
+    Assisted-by: ungil (UG504)
+
+    == shop: declare that the GIL is not needed
+
+    When a free-threaded Python imports such a module, it turns the GIL on
+    for the whole process and warns. `PyUnstable_Module_SetGIL` says that
+    this is not necessary.
+
+    This change says so. The others of this series come first, because it
+    removes the protection of the GIL.
+
+    Users look at the classifier, and so do the lists of ported packages. `2
+    - Beta`, `3 - Stable` and `4 - Resilient` promise more, step by step.
+
+    - python/pyproject.toml: the classifiers do not say how well
+      free-threaded Python is supported
+    - python/src/shop.c, PyInit_shop: module `shop` does not declare that it
+      runs without the GIL: importing it turns the GIL on
+
+    To confirm before this is merged:
+    - the package may be used with free-threaded Python, at least for
+      testing
+    - what was read under the lock of these is not used after the lock is
+      released, and values that belong together change within one hold of
+      the lock: `self->count` in `Basket_put_lock_held` (shop.c:53),
+      `self->last` in `Basket_put_lock_held` (shop.c:52)
+
+    Assisted-by: ungil (UG202, UG805)
+    ");
 }
 
 #[test]
@@ -173,7 +318,89 @@ fn the_description_says_what_is_done_and_what_is_open() {
     let tree = shop().committed();
     let folder = tempfile::tempdir().unwrap();
     let (_, rest) = series(&tree, "python", &folder.path().join("pr"));
-    insta::assert_snapshot!(fs::read_to_string(&rest[0]).unwrap(), @"");
+    insta::assert_snapshot!(fs::read_to_string(&rest[0]).unwrap(), @"
+    # Support free-threaded Python
+
+    The patches apply in this order. Each has one purpose, and says what could go wrong before and why it cannot now. The last patch declares that `shop` can run without the GIL; the others are useful without it, and can be merged before you decide about that.
+
+    ## Patches
+
+    | | patch | lines | findings |
+    |---|---|---|---|
+    | 1 | tests: call functions from several threads | +1007 −0 |  |
+    | 2 | ci: test with free-threaded Python | +1 −1 |  |
+    | 3 | shop: use API functions instead of fields of objects | +1 −1 | 1 |
+    | 4 | shop: own list items while they are used | +13 −1 | 1 |
+    | 5 | shop: own dict values while they are used | +22 −2 | 1 |
+    | 6 | shop: keep dicts unchanged while loops go over them | +9 −0 | 1 |
+    | 7 | shop: lock objects while their methods run | +22 −2 | 1 |
+    | 8 | shop: declare that the GIL is not needed | +6 −0 | 2 |
+
+    Behaviour with the GIL changes in one way: an error of a lookup that was ignored before is now raised.
+
+    Functions of newer Pythons that the changes call are defined in 1 file that calls them, not in a new header: the source distribution, whose content `python/setup.py` lists, contains the new `python/src/pyapi_compat.h`.
+
+    ## To confirm before this is merged
+
+    The code cannot show whether these are true:
+
+    - [ ] patch 7: calls of the methods of `Basket` on one object may wait for each other
+    - [ ] patch 8: the package may be used with free-threaded Python, at least for testing
+    - [ ] patch 8: what was read under the lock of these is not used after the lock is released, and values that belong together change within one hold of the lock: `self->count` in `Basket_put_lock_held` (shop.c:53), `self->last` in `Basket_put_lock_held` (shop.c:52)
+
+    ## Still open
+
+    Nothing that was found.
+
+    ## How it was checked
+
+    - 4 changes are proven: the result was parsed again, and every reference that a changed function owns was followed on all of its paths. It is released, returned or passed on exactly once. Behaviour with the GIL is the same, but for the errors named above.
+    - 3 changes are proven under the conditions to confirm above.
+    - Analysed: 7 of 7 functions.
+    - Nothing was compiled or run to write this series. The commands below do that.
+
+    ## How to test
+
+    ```console
+    $ git am 0*.patch
+    $ python3.14t -m pip install ./python pytest
+    $ python3.14t -m pytest python/tests/test_stress_shop.py
+    $ python3.14t -W error::RuntimeWarning -m pytest ./python
+    ```
+
+    The tests in `python/tests` take some seconds for each function. They are skipped with the GIL.
+
+    ## For the documentation
+
+    A draft for when everything above is confirmed; only you know what you want to promise.
+
+    > **Thread safety.** This package supports free-threaded Python: importing it does not turn the GIL on. Threads may call all functions at the same time, each on objects of its own. Objects of `Basket` may be shared between threads: each method holds a lock of its object. Several calls in a row are not one step; use a lock of your own around them. Other threads may change a list or dict while a function of this package reads it. That does not crash, but whether the function sees the change is not defined.
+
+    ## Audit
+
+    Every place that was looked at, with its verdict.
+
+    <details><summary>Module <code>shop</code>: 6</summary>
+
+    | place | function | rule | what was found | verdict |
+    |---|---|---|---|---|
+    | python/src/shop.c:14 | `Basket_dealloc` | UG702 | `ob_type` is used directly, so it is not read or written atomically | patch 3 |
+    | python/src/shop.c:18 |  | UG504 | methods of `Basket` use its fields `count`, `last` without a lock, and others change them at the same time | patch 7, to confirm |
+    | python/src/shop.c:57 | `first_size` | UG101 | `PyList_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it | patch 4 |
+    | python/src/shop.c:74 | `price` | UG102 | `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it | patch 5 |
+    | python/src/shop.c:88 | `total` | UG301 | `prices` is iterated over without holding its lock | patch 6 |
+    | python/src/shop.c:111 | `PyInit_shop` | UG202 | module `shop` does not declare that it runs without the GIL: importing it turns the GIL on | patch 8, to confirm |
+
+    </details>
+
+    <details><summary>Build files, and what is in no module: 1</summary>
+
+    | place | function | rule | what was found | verdict |
+    |---|---|---|---|---|
+    | python/pyproject.toml:6 |  | UG805 | the classifiers do not say how well free-threaded Python is supported | patch 8, to confirm |
+
+    </details>
+    ");
 }
 
 /// Functions that each use items of a list.
@@ -194,7 +421,12 @@ fn many(name: &str, count: usize) -> String {
 #[test]
 fn long_patches_are_split_by_file_and_then_by_function() {
     let (a, b, c) = (many("a", 60), many("b", 10), many("c", 10));
-    let files = [("a.c", a.as_str()), ("b.c", &b), ("c.c", &c), ("setup.py", "")];
+    let files = [
+        ("a.c", a.as_str()),
+        ("b.c", &b),
+        ("c.c", &c),
+        ("setup.py", ""),
+    ];
     let files = files.map(|(name, text)| (name, text.as_bytes()));
     let tree = Tree::new(&files).committed();
     let folder = tempfile::tempdir().unwrap();
@@ -204,8 +436,31 @@ fn long_patches_are_split_by_file_and_then_by_function() {
         am(&tree, patch);
         compile(&tree, &includes);
     }
-    let log = tree.git(&["log", "--reverse", "--format=%s", "--shortstat", "HEAD~3..", "--", "*.c"]);
-    insta::assert_snapshot!(String::from_utf8(log.stdout).unwrap(), @"");
+    let first = format!("HEAD~{}..", patches.len());
+    let options = [
+        "log",
+        "--reverse",
+        "--format=%s",
+        "--shortstat",
+        &first,
+        "--",
+        "*.c",
+    ];
+    let log = tree.git(&options);
+    insta::assert_snapshot!(String::from_utf8(log.stdout).unwrap(), @"
+    a: own list items while they are used (1 of 3)
+
+     1 file changed, 146 insertions(+), 54 deletions(-)
+    a: own list items while they are used (2 of 3)
+
+     1 file changed, 135 insertions(+), 54 deletions(-)
+    a: own list items while they are used (3 of 3)
+
+     1 file changed, 30 insertions(+), 12 deletions(-)
+    extensions: own list items while they are used
+
+     2 files changed, 122 insertions(+), 40 deletions(-)
+    ");
     assert_eq!(tree.ungil(&["diff", "--unsafe-fixes"]).text(), "");
 }
 
@@ -233,26 +488,34 @@ fn what_is_in_the_folder_is_not_lost() {
     let tree = shop().committed();
     series(&tree, "python", &tree.path().join("out"));
     let again = ["pr", "python", "-o", "out"];
-    insta::assert_snapshot!(refused(&tree.ungil(&again)), @"");
+    insta::assert_snapshot!(refused(&tree.ungil(&again)), @"error: `out` is not empty: choose another folder, or replace an earlier series with `--force`");
     let force = [&again[..], &["--force"]].concat();
     let ran = tree.ungil(&force);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     // Without the fixes to review there are fewer patches: none of the first series is left.
     let listed = ran.text().lines().count();
-    assert_eq!(fs::read_dir(tree.path().join("out")).unwrap().count(), listed);
+    assert_eq!(
+        fs::read_dir(tree.path().join("out")).unwrap().count(),
+        listed
+    );
     tree.write("out/mine.txt", "");
-    insta::assert_snapshot!(refused(&tree.ungil(&force)), @"");
+    insta::assert_snapshot!(refused(&tree.ungil(&force)), @"error: `mine.txt` in `out` is not from an earlier run: choose another folder");
     assert!(tree.path().join("out/mine.txt").exists());
 }
 
 #[test]
 fn bad_input_is_refused_or_left_alone() {
     let tree = shop().committed();
-    for author in ["me", "me <>", "<a@b>", "a <b@c>\nTo: x <y@z>", "a <b@c> <d@e>"] {
+    for author in [
+        "me",
+        "me <>",
+        "<a@b>",
+        "a <b@c>\nTo: x <y@z>",
+        "a <b@c> <d@e>",
+    ] {
         let ran = tree.ungil(&["pr", "python", "-o", "out", "--author", author]);
-        insta::allow_duplicates! {
-            assert!(refused(&ran).contains("name an author") || author.contains('\n'), "{ran:?}");
-        }
+        assert_eq!(ran.status, 2, "{ran:?}");
+        assert!(ran.stderr.contains("does not name an author"), "{ran:?}");
     }
     let ran = tree.ungil(&["pr", "python", "-o", "README"]);
     assert!(refused(&ran).contains("`README`"), "{ran:?}");
@@ -263,8 +526,14 @@ fn bad_input_is_refused_or_left_alone() {
         ("CHANGELOG.md", b"## Unreleased\n- \xff\n"),
         ("CHANGES", b"Unreleased"),
         ("NEWS.rst", b"====\n\n---"),
-        (".github/workflows/a.yml", b"matrix:\n  python-version: [\n\xff"),
-        (".github/workflows/b.yml", b"matrix:\n python: ]['3.9', \n- uses: actions/setup-python@"),
+        (
+            ".github/workflows/a.yml",
+            b"matrix:\n  python-version: [\n\xff",
+        ),
+        (
+            ".github/workflows/b.yml",
+            b"matrix:\n python: ]['3.9', \n- uses: actions/setup-python@",
+        ),
         ("tests/test_stress_shop.py/x", b""),
         ("shop.c", SOURCE.as_bytes()),
     ];

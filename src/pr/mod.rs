@@ -20,7 +20,7 @@ pub use ci::{Ci, ci};
 pub use page::description;
 pub use step::{Step, steps};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::engine::{Analysis, NewFile};
 use crate::package::Package;
@@ -31,6 +31,8 @@ use crate::series::Part;
 pub struct Material<'a> {
     /// The files.
     pub package: &'a Package,
+    /// The folder of the project, below that of the package.
+    pub project: &'a Path,
     /// What was found in them.
     pub analysis: &'a Analysis,
     /// The findings whose fixes take part; they do not clash.

@@ -246,16 +246,22 @@ fn folder_of_tests(material: Material<'_>) -> String {
 }
 
 fn commands(material: Material<'_>, standing: &Standing<'_>) -> Vec<String> {
+    let project = match slashed(material.project).as_str() {
+        "" => ".".to_owned(),
+        below => format!("./{below}"),
+    };
     let mut commands = vec![
         "git am 0*.patch".to_owned(),
-        format!("{PYTHON} -m pip install . pytest"),
+        format!("{PYTHON} -m pip install {project} pytest"),
     ];
     for test in material.tests {
         commands.push(format!("{PYTHON} -m pytest {}", slashed(&test.path)));
     }
     if standing.left.is_empty() {
         // A module that needs the GIL is an error then.
-        commands.push(format!("{PYTHON} -W error::RuntimeWarning -m pytest"));
+        commands.push(format!(
+            "{PYTHON} -W error::RuntimeWarning -m pytest {project}"
+        ));
     }
     commands
 }

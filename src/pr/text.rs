@@ -46,8 +46,6 @@ pub(super) fn fixes(package: &Package, patch: &Patch<'_>) -> String {
     };
     for rule in rules.values() {
         say(rule.section("Why").unwrap_or(rule.summary.to_owned()));
-    }
-    for rule in rules.values() {
         say(intent(rule).now.to_owned());
     }
     if patch.parts.iter().any(|part| part.fix.propagates) {

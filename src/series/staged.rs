@@ -80,18 +80,16 @@ fn shortened<'a, K: Ord + Clone>(
     if length(package, &fixes) <= MAX_LINES {
         return vec![fixes];
     }
-    let mut pieces: Vec<(usize, Vec<Fixed<'a>>)> = Vec::new();
+    let mut pieces: Vec<Vec<Fixed<'a>>> = Vec::new();
     for (_, group) in grouped(fixes, key) {
-        let own = length(package, &group);
-        match pieces.last_mut() {
-            Some((sum, piece)) if *sum + own <= MAX_LINES => {
-                *sum += own;
-                piece.extend(group);
-            }
-            _ => pieces.push((own, group)),
+        // What several fixes bring, such as an `#include`, comes once.
+        let joined = pieces.last().map(|piece| [&piece[..], &group].concat());
+        match (pieces.last_mut(), joined) {
+            (Some(piece), Some(joined)) if length(package, &joined) <= MAX_LINES => *piece = joined,
+            _ => pieces.push(group),
         }
     }
-    pieces.into_iter().map(|(_, piece)| piece).collect()
+    pieces
 }
 
 /// How many lines `fixes` add and remove by themselves.

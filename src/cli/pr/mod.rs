@@ -97,12 +97,17 @@ fn is_own(name: &OsStr) -> bool {
 /// The files of the pull request, and how many of them are patches.
 fn files(plan: &Plan, args: &PrArgs, talk: &Talk) -> anyhow::Result<(Vec<NewFile>, usize)> {
     let (package, analysis) = (&plan.session.package, &plan.session.analysis);
+    let roots = &plan.session.roots;
     let project = Project::read(&plan.session, talk)?;
     let (ci, new_files) = (ci(package), plan.new_files());
     let revised = declared::revised(plan, talk);
     let parts = declared::with(plan.parts(), &revised);
     let material = Material {
         package,
+        project: roots
+            .project
+            .strip_prefix(roots.base())
+            .unwrap_or(&roots.project),
         analysis,
         parts: &parts,
         new_files: &new_files,
