@@ -130,6 +130,8 @@ fn each_patch_applies_and_compiles_and_all_are_what_migrate_writes() {
     for patch in &patches {
         am(&tree, patch);
         compile(&tree, &includes);
+        let ran = tree.ungil(&["verify", "python", "--since", "HEAD~1"]);
+        assert_eq!(ran.status, 0, "{}: {}", patch.display(), ran.stderr);
     }
     let log = tree.git(&["log", "--reverse", "--format=%an %s"]);
     insta::assert_snapshot!(String::from_utf8(log.stdout).unwrap(), @"
@@ -204,8 +206,7 @@ fn commits_say_what_could_go_wrong_and_why_it_cannot_now() {
     With the GIL the tests are skipped. Without it, some may fail until the
     last change of this series. Most of the file is what runs the calls, and
     needs only pytest. Arguments are made up: functions that must not be
-    called so, and better arguments, go between the marks `# >>>` and `#
-    <<<`.
+    called so, and better arguments, go between the marked lines.
 
     == ci: test with free-threaded Python
 
@@ -296,18 +297,18 @@ fn commits_say_what_could_go_wrong_and_why_it_cannot_now() {
     Users look at the classifier, and so do the lists of ported packages. `2
     - Beta`, `3 - Stable` and `4 - Resilient` promise more, step by step.
 
-    - python/pyproject.toml: the classifiers do not say how well
-      free-threaded Python is supported
     - python/src/shop.c, PyInit_shop: module `shop` does not declare that it
       runs without the GIL: importing it turns the GIL on
+    - python/pyproject.toml: the classifiers do not say how well
+      free-threaded Python is supported
 
     To confirm before this is merged:
-    - the package may be used with free-threaded Python, at least for
-      testing
     - what was read under the lock of these is not used after the lock is
       released, and values that belong together change within one hold of
       the lock: `self->count` in `Basket_put_lock_held` (shop.c:53),
       `self->last` in `Basket_put_lock_held` (shop.c:52)
+    - the package may be used with free-threaded Python, at least for
+      testing
 
     Assisted-by: ungil (UG202, UG805)
     ");
@@ -345,8 +346,8 @@ fn the_description_says_what_is_done_and_what_is_open() {
     The code cannot show whether these are true:
 
     - [ ] patch 7: calls of the methods of `Basket` on one object may wait for each other
-    - [ ] patch 8: the package may be used with free-threaded Python, at least for testing
     - [ ] patch 8: what was read under the lock of these is not used after the lock is released, and values that belong together change within one hold of the lock: `self->count` in `Basket_put_lock_held` (shop.c:53), `self->last` in `Basket_put_lock_held` (shop.c:52)
+    - [ ] patch 8: the package may be used with free-threaded Python, at least for testing
 
     ## Still open
 
@@ -462,6 +463,41 @@ fn long_patches_are_split_by_file_and_then_by_function() {
      2 files changed, 122 insertions(+), 40 deletions(-)
     ");
     assert_eq!(tree.ungil(&["diff", "--unsafe-fixes"]).text(), "");
+}
+
+fn empty_module(name: &str) -> String {
+    format!(
+        "#include <Python.h>\n\nstatic struct PyModuleDef def = {{PyModuleDef_HEAD_INIT, .m_name = \
+         \"{name}\", .m_size = -1}};\n\nPyMODINIT_FUNC\nPyInit_{name}(void)\n{{\n    return \
+         PyModule_Create(&def);\n}}\n"
+    )
+}
+
+#[test]
+fn each_module_is_declared_by_itself_and_the_classifier_comes_with_the_last() {
+    let (one, two) = (empty_module("one"), empty_module("two"));
+    let files = [
+        ("1.c", one.as_str()),
+        ("2.c", &two),
+        ("pyproject.toml", PROJECT),
+    ];
+    let tree = Tree::new(&files.map(|(name, text)| (name, text.as_bytes()))).committed();
+    let folder = tempfile::tempdir().unwrap();
+    let (patches, _) = series(&tree, ".", &folder.path().join("pr"));
+    for patch in &patches {
+        am(&tree, patch);
+    }
+    let first = format!("HEAD~{}..", patches.len());
+    let log = tree.git(&["log", "--reverse", "--format=%s", "--name-only", &first]);
+    insta::assert_snapshot!(String::from_utf8(log.stdout).unwrap(), @"
+    one: declare that the GIL is not needed
+
+    1.c
+    two: declare that the GIL is not needed
+
+    2.c
+    pyproject.toml
+    ");
 }
 
 #[test]

@@ -63,12 +63,27 @@ pub(super) fn paragraph(material: Material<'_>, standing: &Standing<'_>) -> Stri
             quoted(open)
         ));
     }
-    text.push(
+    if !has_open_uses(material) {
+        text.push(
         "Other threads may change a list or dict while a function of this package reads it. That \
          does not crash, but whether the function sees the change is not defined."
             .to_owned(),
     );
+    }
     text.join(" ")
+}
+
+/// Whether something is still used that other threads may free.
+fn has_open_uses(material: Material<'_>) -> bool {
+    let taken: BTreeSet<FixId> = material.parts.iter().map(|part| part.id).collect();
+    let mut findings = (0..).map(FixId).zip(&material.analysis.findings);
+    findings.any(|(id, finding)| {
+        let is_use = matches!(
+            OpenKind::of(finding.rule),
+            Some(OpenKind::BorrowedReference | OpenKind::CriticalSection)
+        );
+        is_use && !matches!(finding.outcome, Outcome::Safe(_)) && !taken.contains(&id)
+    })
 }
 
 /// The types whose fields methods lock now, and those that stay without a lock, as C names them.

@@ -7,7 +7,7 @@ use crate::engine::ModuleStatus;
 use crate::package::Package;
 use crate::source::FileId;
 
-/// One file by its name, the files of one module by that of the module, others by their folder.
+/// The file that makes a module, and the files of one module by the name of the module, another file by its own, others by their folder.
 pub(super) fn part(
     package: &Package,
     modules: &[ModuleStatus],
@@ -18,7 +18,12 @@ pub(super) fn part(
         .map(|id| package.files.get(*id).path())
         .collect();
     if let [path] = paths[..] {
-        return file(path);
+        let made = |module: &&ModuleStatus| files.contains(&module.file);
+        let mut made = modules.iter().filter(made);
+        return match (made.next(), made.next()) {
+            (Some(module), None) => module.name.clone(),
+            _ => file(path),
+        };
     }
     let holds = |module: &&ModuleStatus| files.is_subset(&module.files);
     let mut holding = modules.iter().filter(holds);

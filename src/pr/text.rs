@@ -19,7 +19,7 @@ pub(super) fn tests() -> String {
          lost.",
         "With the GIL the tests are skipped. Without it, some may fail until the last change of \
          this series. Most of the file is what runs the calls, and needs only pytest. Arguments are made up: functions that must not be called so, and better \
-         arguments, go between the marks `# >>>` and `# <<<`.",
+         arguments, go between the marked lines.",
     ])
 }
 

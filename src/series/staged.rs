@@ -10,6 +10,7 @@ use crate::diff::counts;
 use crate::edit::{EditSet, apply};
 use crate::engine::NewFile;
 use crate::package::Package;
+use crate::source::FileId;
 
 /// Most lines that a patch adds and removes, if it can be split.
 const MAX_LINES: usize = 200;
@@ -25,11 +26,9 @@ pub fn staged<'a>(
     parts: &[Part<'a>],
     new_files: &'a [NewFile],
 ) -> Vec<Patch<'a>> {
-    let mut by_intent = grouped(same_fix(parts), |fixed| {
-        let places = fixed.iter().map(|part| place(part));
-        places.max()
-    });
+    let mut by_intent = grouped(same_fix(parts), |fixed| fixed.iter().map(place).max());
     by_intent.sort_by_key(|(place, _)| *place);
+    join_classifiers(&mut by_intent);
     let by_file = by_intent
         .into_iter()
         .flat_map(|(_, fixes)| shortened(package, fixes, |fixed| fixed[0].finding.file));
@@ -43,13 +42,32 @@ pub fn staged<'a>(
     patches(package, units.collect(), new_files)
 }
 
-/// Where the patch of a finding stands in the series.
-fn place<'a>(part: &Part<'a>) -> (Chapter, &'a str) {
+/// Where the patch of a finding stands in the series: by chapter and rule; a declaration by its
+/// module, what is said about it in build files after that.
+fn place<'a>(part: &Part<'a>) -> (Chapter, &'a str, bool, Option<FileId>) {
     let rule = part.finding.rule;
     match intent(rule).chapter {
-        // A declaration and its classifier are one promise.
-        Chapter::Declaration => (Chapter::Declaration, ""),
-        chapter => (chapter, rule.code),
+        Chapter::Declaration if rule.check.is_build() => (Chapter::Declaration, "", true, None),
+        Chapter::Declaration => (Chapter::Declaration, "", false, Some(part.finding.file)),
+        chapter => (chapter, rule.code, false, None),
+    }
+}
+
+/// The last declaration and its classifier are one promise.
+fn join_classifiers<K>(groups: &mut Vec<(K, Vec<Fixed<'_>>)>) {
+    let is_of = |group: &(K, Vec<Fixed<'_>>), is_build| {
+        let rules = group.1.iter().flatten().map(|part| part.finding.rule);
+        rules.clone().all(|rule| {
+            intent(rule).chapter == Chapter::Declaration && rule.check.is_build() == is_build
+        })
+    };
+    if let [.., declaration, classifier] = &groups[..]
+        && is_of(declaration, false)
+        && is_of(classifier, true)
+        && let Some((_, fixes)) = groups.pop()
+        && let Some(last) = groups.last_mut()
+    {
+        last.1.extend(fixes);
     }
 }
 
