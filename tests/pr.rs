@@ -8,6 +8,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -185,8 +186,8 @@ fn each_patch_applies_and_compiles_and_all_are_what_migrate_writes() {
     "#);
 }
 
-#[test]
-fn commits_say_what_could_go_wrong_and_why_it_cannot_now() {
+/// The texts of the commits with these numbers, from 0.
+fn messages(numbers: Range<usize>) -> String {
     let tree = shop().committed();
     let folder = tempfile::tempdir().unwrap();
     let (patches, _) = series(&tree, "python", &folder.path().join("pr"));
@@ -195,7 +196,15 @@ fn commits_say_what_could_go_wrong_and_why_it_cannot_now() {
     }
     let first = format!("HEAD~{}..", patches.len());
     let log = tree.git(&["log", "--reverse", "--format=== %B", &first]);
-    insta::assert_snapshot!(String::from_utf8(log.stdout).unwrap(), @"
+    let log = String::from_utf8(log.stdout).unwrap();
+    let texts: Vec<&str> = log.split("== ").skip(1).collect();
+    let texts = texts[numbers].iter().map(|text| format!("== {text}"));
+    texts.collect()
+}
+
+#[test]
+fn tests_and_modern_calls_come_first_and_say_why() {
+    insta::assert_snapshot!(messages(0..3), @"
     == tests: call functions from several threads
 
     Several threads call the functions that the next changes are about, on
@@ -226,7 +235,12 @@ fn commits_say_what_could_go_wrong_and_why_it_cannot_now() {
       is not read or written atomically
 
     Assisted-by: ungil (UG702)
+    ");
+}
 
+#[test]
+fn commits_say_what_could_go_wrong_and_why_it_cannot_now() {
+    insta::assert_snapshot!(messages(3..6), @"
     == shop: own list items while they are used
 
     Another thread can replace or remove the item between the call and its
@@ -267,7 +281,12 @@ fn commits_say_what_could_go_wrong_and_why_it_cannot_now() {
       its lock
 
     Assisted-by: ungil (UG301)
+    ");
+}
 
+#[test]
+fn what_must_be_confirmed_is_in_the_commit() {
+    insta::assert_snapshot!(messages(6..8), @"
     == shop: lock objects while their methods run
 
     Without the GIL, two threads may run methods of one object at the same

@@ -142,7 +142,7 @@ fn entry(items: &[&str]) -> Option<String> {
     };
     let quote = items.last()?.trim().chars().next()?;
     let quote = if quote == '\'' { '\'' } else { '"' };
-    let is_list = items.len() > 1 && items.iter().all(|item| is_version(item));
+    let is_list = items.len() > 1 && items.iter().all(is_version);
     is_list.then(|| format!("{quote}{PYTHON}{quote}"))
 }
 

@@ -17,8 +17,8 @@ const CHANGELOGS: &[&str] = &["changelog", "changes", "news", "history", "releas
 const LINE: &str = "The extension modules can be used with free-threaded Python: they no longer \
                     turn the GIL on.";
 
-/// How deep below the project tests may be: `src/package/tests`.
-const DEPTH: usize = 3;
+/// How deep below the project tests may be: `src/name/package/tests`.
+const DEPTH: usize = 4;
 
 pub(super) struct Project {
     /// Scripts for the folder of the tests.
