@@ -134,6 +134,8 @@ fn each_patch_applies_and_compiles_and_all_are_what_migrate_writes() {
         let ran = tree.ungil(&["verify", "python", "--since", "HEAD~1"]);
         assert_eq!(ran.status, 0, "{}: {}", patch.display(), ran.stderr);
     }
+    let again = tree.ungil(&["pr", "python", "--unsafe-fixes", "-o", "again"]);
+    assert!(again.stderr.contains("nothing to propose"), "{again:?}");
     let log = tree.git(&["log", "--reverse", "--format=%an %s"]);
     insta::assert_snapshot!(String::from_utf8(log.stdout).unwrap(), @"
     t all
@@ -517,6 +519,39 @@ fn each_module_is_declared_by_itself_and_the_classifier_comes_with_the_last() {
     2.c
     pyproject.toml
     ");
+}
+
+#[test]
+fn tests_of_others_stay_and_modules_of_one_name_share_a_test() {
+    let (one, two) = (
+        many("f", 1) + &empty_module("m"),
+        many("g", 1) + &empty_module("n"),
+    );
+    let files = [
+        ("a/m.c", one.as_str()),
+        ("b/m.c", &one),
+        ("n.c", &two),
+        ("setup.py", ""),
+        ("tests/test_stress_n.py", "import n\n"),
+    ];
+    let tree = Tree::new(&files.map(|(name, text)| (name, text.as_bytes()))).committed();
+    let folder = tempfile::tempdir().unwrap();
+    let (patches, rest) = series(&tree, ".", &folder.path().join("pr"));
+    for patch in &patches {
+        am(&tree, patch);
+    }
+    let names = |paths: &[PathBuf]| {
+        let names = paths.iter().filter_map(|path| path.file_name()?.to_str());
+        names.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(names(&rest), "pull-request.md stress_n.py");
+    let tests: Vec<PathBuf> = tree
+        .names()
+        .into_iter()
+        .filter(|it| it.starts_with("tests"))
+        .collect();
+    assert_eq!(names(&tests), "test_stress_m.py test_stress_n.py");
+    assert_eq!(tree.text("tests/test_stress_n.py"), "import n\n");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::safety::Standing;
 use super::subject::part;
 use super::{Ci, Extra, Material, text};
 use crate::diff::{FileChange, FileMode, counts};
@@ -96,6 +97,7 @@ pub fn steps<'a>(material: Material<'a>) -> Vec<Step<'a>> {
     steps.extend(patches.into_iter().map(|patch| step(material, patch)));
     if let (Some(last), Some(extra)) = (steps.last_mut(), material.changelog)
         && last.declares()
+        && Standing::new(material).left.is_empty()
     {
         last.extras.push(extra.clone());
     }

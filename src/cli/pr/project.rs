@@ -1,5 +1,6 @@
 //! What a pull request needs of the project beside its C: the folder of the tests, the changelog.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -40,17 +41,18 @@ impl Project {
         let modules: Vec<_> = session.analysis.modules.iter().collect();
         let surfaces = session.surfaces(&modules, talk);
         let reported = reported(session);
-        for module in modules.iter().zip(&surfaces) {
-            let module = (*module.0, module.1);
-            let is_in = |it: &&(_, _)| module.0.files.contains(&it.0);
-            if !reported.iter().any(|it| is_in(&it)) {
-                continue; // The script would call nothing.
+        let mut names = BTreeSet::new();
+        for (&module, surface) in modules.iter().zip(&surfaces) {
+            let has_findings = reported.iter().any(|it| module.files.contains(&it.0));
+            // Without findings the script would call nothing. Of modules with one name a build has one.
+            if !has_findings || !names.insert(&module.name) {
+                continue;
             }
-            match &folder {
-                Some(folder) => {
-                    let name = format!("test_stress_{}.py", module.0.name);
-                    let path = folder.join(&name);
-                    let old = old(&path)?;
+            let name = format!("test_stress_{}.py", module.name);
+            let path = folder.as_ref().map(|folder| folder.join(&name));
+            let module = (module, surface);
+            match path.and_then(|path| Some((old(&path).ok()?, path))) {
+                Some((old, path)) => {
                     let (text, _) = made(module, &reported, &name, true, old.as_deref());
                     project.tests.push(Extra {
                         path: shown(session, &path)?,
@@ -65,6 +67,9 @@ impl Project {
                 }
             }
         }
+        project
+            .tests
+            .retain(|test| test.old.as_ref() != Some(&test.new));
         Ok(project)
     }
 
@@ -80,8 +85,8 @@ impl Project {
         for (name, _) in &self.scripts {
             lines.push(format!(
                 "Tests: `{name}` calls the functions from several threads. It is beside this \
-                 description, because no folder with tests in Python was found. Run it before and \
-                 after."
+                 description, because no folder with tests in Python was found, or because another \
+                 file there has its name. Run it before and after."
             ));
         }
         if self.changelog.is_none() {
