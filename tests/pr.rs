@@ -134,8 +134,6 @@ fn each_patch_applies_and_compiles_and_all_are_what_migrate_writes() {
         let ran = tree.ungil(&["verify", "python", "--since", "HEAD~1"]);
         assert_eq!(ran.status, 0, "{}: {}", patch.display(), ran.stderr);
     }
-    let again = tree.ungil(&["pr", "python", "--unsafe-fixes", "-o", "again"]);
-    assert!(again.stderr.contains("nothing to propose"), "{again:?}");
     let log = tree.git(&["log", "--reverse", "--format=%an %s"]);
     insta::assert_snapshot!(String::from_utf8(log.stdout).unwrap(), @"
     t all
@@ -172,7 +170,18 @@ fn each_patch_applies_and_compiles_and_all_are_what_migrate_writes() {
     });
     let left: Vec<_> = left.map(|name| name.display().to_string()).collect();
     assert_eq!(left, [".github/workflows/tests.yml", "python/CHANGELOG.md"]);
+}
 
+#[test]
+fn entries_are_written_in_the_style_of_the_files() {
+    let tree = shop().committed();
+    let folder = tempfile::tempdir().unwrap();
+    let (patches, _) = series(&tree, "python", &folder.path().join("pr"));
+    for patch in &patches {
+        am(&tree, patch);
+    }
+    let again = tree.ungil(&["pr", "python", "--unsafe-fixes", "-o", "again"]);
+    assert!(again.stderr.contains("nothing to propose"), "{again:?}");
     let first = format!("HEAD~{}", patches.len());
     let changes = ["diff", "-U0", &first, "--", ".github", "*.md", "*.toml"];
     let changes = String::from_utf8(tree.git(&changes).stdout).unwrap();
@@ -214,7 +223,7 @@ fn tests_and_modern_calls_come_first_and_say_why() {
     limit. A test fails if the process dies or hangs, if the results are not
     those of one thread, or if references are lost.
 
-    With the GIL the tests are skipped. Without it, some may fail until the
+    With the GIL the tests are skipped. Without it, some may fail before the
     last change of this series. Most of the file is what runs the calls, and
     needs only pytest. Arguments are made up: functions that must not be
     called so, and better arguments, go between the marked lines.

@@ -17,7 +17,7 @@ pub(super) fn tests() -> String {
          Each function runs in processes of its own, with a time limit. A test fails if the \
          process dies or hangs, if the results are not those of one thread, or if references are \
          lost.",
-        "With the GIL the tests are skipped. Without it, some may fail until the last change of \
+        "With the GIL the tests are skipped. Without it, some may fail before the last change of \
          this series. Most of the file is what runs the calls, and needs only pytest. Arguments are made up: functions that must not be called so, and better \
          arguments, go between the marked lines.",
     ])
