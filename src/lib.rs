@@ -23,6 +23,7 @@ pub mod modules;
 pub mod ownership;
 pub mod package;
 pub mod parse;
+pub mod pr;
 pub mod preprocess;
 pub mod program;
 pub mod provenance;

@@ -44,6 +44,7 @@ const LAYERS: &[&str] = &[
     "review",
     "series",
     "render",
+    "pr",
     "cli",
 ];
 

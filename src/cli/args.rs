@@ -41,6 +41,8 @@ pub(super) enum Command {
     Verify(VerifyArgs),
     /// Write a Python script that calls the functions of a module from several threads
     Stress(StressArgs),
+    /// Write a series of patches and a description for a pull request; sends nothing
+    Pr(PrArgs),
     /// Undo the last write of `migrate` or `review`
     Undo,
     /// Show the page of a rule or topic, or say why a line has a finding or has none
@@ -111,7 +113,7 @@ impl Color {
 }
 
 /// What is analysed, and how.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct AnalysisArgs {
     /// Files and folders
     #[arg(default_value = ".")]
@@ -291,6 +293,22 @@ pub(super) struct StressArgs {
     /// Make each function a test of pytest
     #[arg(long)]
     pub(super) pytest: bool,
+}
+
+/// A pull request.
+#[derive(Debug, Args)]
+pub(super) struct PrArgs {
+    #[command(flatten)]
+    pub(super) analysis: AnalysisArgs,
+    /// New folder to write patches and pull-request.md to
+    #[arg(short, long, value_name = "DIR")]
+    pub(super) output_dir: PathBuf,
+    /// Author of the patches [default: you, as git knows you]
+    #[arg(long, value_name = "NAME <ADDRESS>")]
+    pub(super) author: Option<String>,
+    /// Replace the files of an earlier run
+    #[arg(long)]
+    pub(super) force: bool,
 }
 
 /// Commands of the user that prove more.

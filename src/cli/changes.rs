@@ -69,9 +69,9 @@ impl Changes {
         }
         if let Some(reason) = reason {
             lines.push(format!(
-                "Functions of newer Pythons that the changes call are defined in {} that call \
-                 them, not in a new header: {reason}",
-                counted(files.len(), "file", "files")
+                "Functions of newer Pythons that the changes call are defined in {}, not in a \
+                 new header: {reason}",
+                counted(files.len(), "file that calls them", "files that call them")
             ));
         }
         lines

@@ -1,15 +1,14 @@
 //! `ungil diff`: what `migrate` would write, as a patch, a series, or a picture for people.
 
 use std::env;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 
 use super::Status;
 use super::args::{DiffArgs, DiffFormat};
-use super::git;
+use super::folder::{NewFile, check_empty, put_all};
+use super::git::author;
 use super::interrupt::Interrupt;
 use super::pager::page;
 use super::paint;
@@ -21,12 +20,9 @@ use crate::series::{Letter, Patch, Split, message, series};
 /// Columns where there is no terminal to ask.
 const WIDTH: usize = 80;
 
-/// Who a letter is from if git does not know the user.
-const NOBODY: &str = "ungil <ungil@localhost>";
-
 pub(super) fn run(args: &DiffArgs, talk: &Talk, interrupt: &Interrupt) -> anyhow::Result<Status> {
     if let Some(folder) = &args.output_dir {
-        check_empty(folder)?;
+        check_empty(folder, "")?;
     }
     let plan = Plan::make(&args.analysis, talk)?;
     match &args.output_dir {
@@ -81,26 +77,17 @@ fn split(args: &DiffArgs) -> Option<Split> {
     args.split_by.or(default)
 }
 
-/// One file of a series.
-struct PatchFile {
-    name: String,
-    bytes: Vec<u8>,
-}
-
-fn files(plan: &Plan, args: &DiffArgs, split: Split) -> Vec<PatchFile> {
+fn files(plan: &Plan, args: &DiffArgs, split: Split) -> Vec<NewFile> {
     let package = &plan.session.package;
     let parts = plan.parts();
-    let new_files = plan.session.analysis.new_files.iter();
-    let new_files: Vec<_> = new_files
-        .filter_map(|file| file.of(parts.iter().map(|part| part.fix)))
-        .collect();
+    let new_files = plan.new_files();
     let patches = series(package, &parts, &new_files, split);
     let author = match args.format {
         DiffFormat::Mbox => author(&package.root),
         DiffFormat::Patch => String::new(),
     };
     let count = patches.len();
-    let file = |(number, change): (usize, &Patch<'_>)| PatchFile {
+    let file = |(number, change): (usize, &Patch<'_>)| NewFile {
         name: format!("{number:04}-{}.patch", change.slug),
         bytes: match args.format {
             DiffFormat::Patch => plain(plan, change, (number, count), args.context),
@@ -125,64 +112,17 @@ fn plain(plan: &Plan, change: &Patch<'_>, number: (usize, usize), context: usize
     [head.into_bytes(), patch(&changes, context)].concat()
 }
 
-/// Name and address of the user, as git has them.
-fn author(folder: &Path) -> String {
-    let identity = git::output(folder, ["var", "GIT_AUTHOR_IDENT"]).unwrap_or_default();
-    let identity = String::from_utf8_lossy(&identity);
-    // `Name <address> 1700000000 +0100`
-    match identity.rsplit_once('>') {
-        Some((who, _)) => format!("{who}>"),
-        None => NOBODY.to_owned(),
-    }
-}
-
-fn check_empty(folder: &Path) -> anyhow::Result<()> {
-    match fs::read_dir(folder) {
-        Ok(mut entries) => match entries.next() {
-            // Patches of an earlier run between those of this one would not apply.
-            Some(_) => bail!("`{}` is not empty", folder.display()),
-            None => Ok(()),
-        },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error).with_context(|| format!("cannot read `{}`", folder.display())),
-    }
-}
-
 /// Writes all patches or none; returns their paths, a line each.
 fn write_series(plan: &Plan, args: &DiffArgs, folder: &Path) -> anyhow::Result<String> {
     let Some(split) = split(args) else {
         bail!("`--output-dir` needs `--split-by` or `--format mbox`");
     };
     let files = files(plan, args, split);
-    put_all(&files, folder).with_context(|| format!("cannot write to `{}`", folder.display()))?;
+    put_all(&files, folder)?;
     let paths = files.iter().map(|file| folder.join(&file.name));
     Ok(paths
         .map(|path: PathBuf| format!("{}\n", path.display()))
         .collect())
-}
-
-fn put_all(files: &[PatchFile], folder: &Path) -> io::Result<()> {
-    if files.is_empty() {
-        return Ok(());
-    }
-    let parent = match folder.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    fs::create_dir_all(parent)?;
-    // The folder gets its name when all patches are in it.
-    let part = tempfile::Builder::new()
-        .prefix(super::write::TEMPORARY)
-        .tempdir_in(parent)?;
-    let inside = part.path().join("series");
-    fs::create_dir(&inside)?;
-    for file in files {
-        fs::write(inside.join(&file.name), &file.bytes)?;
-    }
-    if folder.exists() {
-        fs::remove_dir(folder)?;
-    }
-    fs::rename(inside, folder)
 }
 
 /// Columns of the terminal.

@@ -4,6 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Who a letter is from if git does not know the user.
+const NOBODY: &str = "ungil <ungil@localhost>";
+
 /// What git prints when it is run in `folder` with `arguments`.
 ///
 /// # Errors
@@ -22,6 +25,17 @@ pub(super) fn output<A: AsRef<OsStr>>(
         return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
     }
     Ok(output.stdout)
+}
+
+/// Name and address of the user, as git has them.
+pub(super) fn author(folder: &Path) -> String {
+    let identity = output(folder, ["var", "GIT_AUTHOR_IDENT"]).unwrap_or_default();
+    let identity = String::from_utf8_lossy(&identity);
+    // `Name <address> 1700000000 +0100`
+    match identity.rsplit_once('>') {
+        Some((who, _)) => format!("{who}>"),
+        None => NOBODY.to_owned(),
+    }
 }
 
 /// Where a forge shows the files of the repository at `root` as they are at HEAD, with a `/` at the

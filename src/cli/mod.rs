@@ -8,6 +8,7 @@ mod check;
 mod config;
 mod diff;
 mod explain;
+mod folder;
 mod git;
 mod install;
 mod interrupt;
@@ -17,6 +18,7 @@ mod pager;
 mod pages;
 mod paint;
 mod plan;
+mod pr;
 mod rest;
 mod review;
 mod rules;
@@ -101,6 +103,7 @@ fn dispatch(cli: &Cli, talk: &Talk) -> anyhow::Result<Status> {
         Command::Review(args) => review::run(args, talk, &interrupt),
         Command::Verify(args) => verify::run(args, talk),
         Command::Stress(args) => stress::run(args, talk, &interrupt),
+        Command::Pr(args) => pr::run(args, talk, &interrupt),
         Command::Undo => undo::run(talk, &interrupt),
         Command::Explain(args) => explain::run(args, talk),
         Command::Config(args) => config::run(args, talk),

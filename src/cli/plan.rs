@@ -7,6 +7,7 @@ use super::session::Session;
 use super::talk::{Talk, counted};
 use crate::diff::FileChange;
 use crate::edit::{Conflict, EditSet, FixId};
+use crate::engine::NewFile;
 use crate::rule::Finding;
 use crate::series::Part;
 
@@ -21,7 +22,11 @@ pub(super) struct Plan {
 impl Plan {
     /// Analyses and merges all fixes that the user wants.
     pub(super) fn make(args: &AnalysisArgs, talk: &Talk) -> anyhow::Result<Self> {
-        let session = Session::run(args, talk)?;
+        Self::of(Session::run(args, talk)?, args, talk)
+    }
+
+    /// Merges all fixes of `session` that the user wants.
+    pub(super) fn of(session: Session, args: &AnalysisArgs, talk: &Talk) -> anyhow::Result<Self> {
         session.write_stats(&args.options)?;
         let findings = &session.analysis.findings;
         let wanted: Vec<_> = (0..)
@@ -62,6 +67,21 @@ impl Plan {
         self.taken.iter().filter_map(part).collect()
     }
 
+    /// The files that come with them.
+    pub(super) fn new_files(&self) -> Vec<NewFile> {
+        let parts = self.parts();
+        let all = self.session.analysis.new_files.iter();
+        all.filter_map(|file| file.of(parts.iter().map(|part| part.fix)))
+            .collect()
+    }
+
+    /// Where older Pythons get what the changes use of newer ones, a line for each place.
+    pub(super) fn about_older_pythons(&self) -> Vec<String> {
+        let parts = self.parts();
+        let fixes = parts.iter().map(|part| part.fix);
+        self.changes.about_older_pythons(&self.session, fixes)
+    }
+
     /// Each file that changes, before and after.
     pub(super) fn list(&self) -> Vec<FileChange<'_>> {
         self.changes.list(&self.session)
@@ -69,9 +89,7 @@ impl Plan {
 
     /// Says where older Pythons get what the changes use of newer ones.
     pub(super) fn tell_of_compat(&self, talk: &Talk) {
-        let parts = self.parts();
-        let fixes = parts.iter().map(|part| part.fix);
-        for line in self.changes.about_older_pythons(&self.session, fixes) {
+        for line in self.about_older_pythons() {
             talk.info(&line);
         }
     }

@@ -16,8 +16,8 @@ use super::stats::Stats;
 use super::talk::Talk;
 use crate::edit::{Confidence, Fix};
 use crate::engine::{
-    Abi3t, Analysis, Bytes, ModuleStatus, Stopped, Whereabouts, abi3t, analyze, open_findings,
-    prove, surfaces, whereabouts,
+    Abi3t, Analysis, Bytes, ModuleStatus, Stopped, Whereabouts, abi3t, analyze, analyze_after,
+    open_findings, prove, surfaces, whereabouts,
 };
 use crate::package::{
     Package, Request, Roots, SkipReason, find_roots, load, not_analysed, unread_callers,
@@ -175,6 +175,15 @@ impl Session {
         let (package, config) = (&self.package, &self.settings.engine);
         self.threads
             .install(|| open_findings(package, config, rule, after))
+    }
+
+    /// What is found once the files are as `after` has them.
+    pub(super) fn analysis_after(&self, after: &Bytes, talk: &Talk) -> Analysis {
+        let (package, config) = (&self.package, &self.settings.engine);
+        talk.while_waiting("analysing the result", || {
+            self.threads
+                .install(|| analyze_after(package, config, after))
+        })
     }
 
     /// What the front end made of `line` of the analysed file `file`.

@@ -40,20 +40,10 @@ pub(super) fn run(args: &StressArgs, talk: &Talk, interrupt: &Interrupt) -> anyh
     let reported = reported(&session);
     let _held = interrupt.hold();
     for (at, (module, surface)) in modules.iter().zip(&surfaces).enumerate() {
-        let of_module = reported
-            .iter()
-            .filter(|(file, _)| module.files.contains(file));
-        let of_module = merged(of_module.map(|(_, it)| it.clone()));
-        let scenarios = scenarios(surface, &of_module);
         let path = &paths[at];
-        let text = script(&Script {
-            surface,
-            scenarios: &scenarios,
-            reported: &of_module,
-            file: &path.file_name().unwrap_or_default().to_string_lossy(),
-            pytest: args.pytest,
-            old: olds[at].as_deref(),
-        });
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let old = olds[at].as_deref();
+        let (text, scenarios) = made((module, surface), &reported, &file, args.pytest, old);
         deliver(text.as_bytes(), Some(path))?;
         tell(talk, path, surface, &scenarios);
     }
@@ -62,6 +52,30 @@ pub(super) fn run(args: &StressArgs, talk: &Talk, interrupt: &Interrupt) -> anyh
         return Ok(Status::CoverageGap);
     }
     Ok(Status::Clean)
+}
+
+/// The text of the script `file` for a module, and what it calls; `old` is what is in the file.
+pub(super) fn made(
+    (module, surface): (&ModuleStatus, &Surface),
+    reported: &[(FileId, Reported)],
+    file: &str,
+    pytest: bool,
+    old: Option<&str>,
+) -> (String, Vec<Scenario>) {
+    let of_module = reported
+        .iter()
+        .filter(|(file, _)| module.files.contains(file));
+    let of_module = merged(of_module.map(|(_, it)| it.clone()));
+    let scenarios = scenarios(surface, &of_module);
+    let text = script(&Script {
+        surface,
+        scenarios: &scenarios,
+        reported: &of_module,
+        file,
+        pytest,
+        old,
+    });
+    (text, scenarios)
 }
 
 /// The modules that scripts are asked for.
@@ -98,7 +112,7 @@ fn path(args: &StressArgs, module: &str) -> PathBuf {
 ///
 /// # Errors
 /// If that is another file.
-fn old(path: &Path) -> anyhow::Result<Option<String>> {
+pub(super) fn old(path: &Path) -> anyhow::Result<Option<String>> {
     let text = match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         // A pipe or device is there to be written to.
@@ -116,7 +130,7 @@ fn old(path: &Path) -> anyhow::Result<Option<String>> {
 }
 
 /// The findings about races that are not proven safe, with their files.
-fn reported(session: &Session) -> Vec<(FileId, Reported)> {
+pub(super) fn reported(session: &Session) -> Vec<(FileId, Reported)> {
     let files = &session.package.files;
     let all = &session.analysis.findings;
     let fixes = groups(files, all);

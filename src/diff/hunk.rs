@@ -35,7 +35,8 @@ pub(super) fn groups(old: &[&[u8]], new: &[&[u8]], context: usize) -> Vec<Vec<Di
 }
 
 /// How many lines come, and how many go.
-pub(super) fn counts(old: &[u8], new: &[u8]) -> (usize, usize) {
+#[must_use]
+pub fn counts(old: &[u8], new: &[u8]) -> (usize, usize) {
     let ops = capture_diff_slices(Algorithm::Myers, &lines(old), &lines(new));
     let changes = ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. }));
     changes.fold((0, 0), |(added, gone), op| {

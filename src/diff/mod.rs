@@ -6,7 +6,7 @@ mod name;
 mod side;
 mod stat;
 
-pub use hunk::changed_lines;
+pub use hunk::{changed_lines, counts};
 pub use name::slashed;
 pub use side::{Block, Row, Side, blocks, side_by_side};
 pub use stat::stat;

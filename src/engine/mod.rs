@@ -28,7 +28,7 @@ pub use abi3t::{Abi3t, ModuleAbi, Obstacle, ObstacleKind, abi3t};
 pub use config::{Compat, Config, GivenHeader};
 pub use dump::{Stage, dump};
 pub use needs::{NewFile, Origin, Origins};
-pub use prove::{Bytes, open_findings, prove};
+pub use prove::{Bytes, analyze_after, open_findings, prove};
 pub use readiness::{Counted, Open, OpenKind};
 pub use surfaces::surfaces;
 pub use whereabouts::{FunctionLines, LineKind, Whereabouts, lines_of, whereabouts};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::workspace::Workspace;
-use super::{Config, find};
+use super::{Analysis, Config, analyze, find};
 use crate::edit::{EditSet, Fix, FixId, difference};
 use crate::ownership::summary::Summaries;
 use crate::package::{FileKind, Package};
@@ -70,6 +70,14 @@ pub fn open_findings(
             && !comments.any(|comment| comment.covers(rule, line))
     });
     findings
+}
+
+/// What is found in `package` with the files of `after`.
+///
+/// Needs threads with 64 MiB of stack: the parser recurses.
+#[must_use]
+pub fn analyze_after(package: &Package, config: &Config, after: &Bytes) -> Analysis {
+    analyze(&with(package, after), config)
 }
 
 fn with(package: &Package, bytes: &Bytes) -> Package {

@@ -12,6 +12,7 @@ mod sarif;
 mod statistics;
 
 pub use abi3t::{abi3t, abi3t_json};
+pub use report::cell;
 pub use statistics::statistics;
 
 use std::path::{Path, PathBuf};

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::{Part, Patch};
-use crate::diff::{patch, stat};
+use crate::diff::{FileChange, patch, stat};
 use crate::edit::Confidence;
 use crate::package::Package;
 use crate::review::slashed;
 use crate::rule::{Rule, wrapped};
 
-/// Columns of the text.
-const WIDTH: usize = 72;
+/// Columns of the text of a letter.
+pub const WIDTH: usize = 72;
 
 /// What a letter says beside the patch.
 #[derive(Debug, Clone, Copy)]
@@ -28,12 +28,18 @@ pub struct Letter<'a> {
 /// There is no date, so that the same changes give the same bytes; git takes that of the day.
 #[must_use]
 pub fn message(package: &Package, change: &Patch<'_>, letter: Letter<'_>) -> Vec<u8> {
-    let changes = change.changes(package);
-    let mut body = text(package, change).into_bytes();
+    let text = text(package, change);
+    mail(&subject(change), &text, &change.changes(package), letter)
+}
+
+/// The letter with this subject and text, of lines that end, for `changes`.
+#[must_use]
+pub fn mail(subject: &str, text: &str, changes: &[FileChange<'_>], letter: Letter<'_>) -> Vec<u8> {
+    let mut body = text.as_bytes().to_vec();
     body.extend(b"---\n");
-    body.extend(stat(&changes, WIDTH + 7).into_bytes());
+    body.extend(stat(changes, WIDTH + 7).into_bytes());
     body.push(b'\n');
-    body.extend(patch(&changes, letter.context));
+    body.extend(patch(changes, letter.context));
     body.extend(format!("-- \nungil {}\n", env!("CARGO_PKG_VERSION")).into_bytes());
     // Mail drops carriage returns at the end of lines.
     let encoding = if body.contains(&b'\r') {
@@ -50,7 +56,7 @@ pub fn message(package: &Package, change: &Patch<'_>, letter: Letter<'_>) -> Vec
          From: {}\nSubject: [PATCH {number:0digits$}/{count}] {}\nMIME-Version: 1.0\n\
          Content-Type: text/plain; charset=UTF-8\nContent-Transfer-Encoding: {encoding}\n\n",
         header(letter.author),
-        header(&subject(change)),
+        header(subject),
     );
     [head.into_bytes(), body, b"\n".to_vec()].concat()
 }

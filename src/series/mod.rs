@@ -4,13 +4,18 @@
 //! leads from the fixes of the units before it to those and its own, merged in the order in which
 //! the rules ran.
 
+mod intent;
 mod message;
+mod staged;
 mod unit;
 
-pub use message::{Letter, message};
-pub use unit::Split;
+pub use intent::{Chapter, Intent, intent};
+pub use message::{Letter, WIDTH, mail, message};
+pub use staged::staged;
+pub use unit::{Split, slug};
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::diff::{FileChange, FileMode};
 use crate::edit::{EditSet, Fix, FixId, apply};
@@ -53,6 +58,11 @@ struct Changed {
 }
 
 impl Patch<'_> {
+    /// The files that come with it.
+    pub fn new_files(&self) -> impl Iterator<Item = &Path> {
+        self.new_files.iter().map(|file| file.path.as_path())
+    }
+
     /// Each file before and after this patch.
     #[must_use]
     pub fn changes<'s>(&'s self, package: &'s Package) -> Vec<FileChange<'s>> {
@@ -82,12 +92,21 @@ pub fn series<'a>(
     new_files: &'a [NewFile],
     split: Split,
 ) -> Vec<Patch<'a>> {
+    patches(package, units(package, parts, split), new_files)
+}
+
+/// A patch for each of `units`, in their order.
+fn patches<'a>(
+    package: &Package,
+    units: Vec<Unit<'a>>,
+    new_files: &'a [NewFile],
+) -> Vec<Patch<'a>> {
     let mut patches: Vec<Patch<'a>> = Vec::new();
     let mut waiting: Option<Unit<'a>> = None;
     let mut taken: BTreeMap<FixId, &Fix> = BTreeMap::new();
     let mut state: BTreeMap<FileId, Vec<u8>> = BTreeMap::new();
     let mut new_files: Vec<&NewFile> = new_files.iter().collect();
-    for unit in units(package, parts, split) {
+    for unit in units {
         taken.extend(unit.parts.iter().map(|part| (part.id, part.fix)));
         let unit = match waiting.take() {
             Some(before) => before.with(unit),

@@ -30,6 +30,15 @@ pub(super) struct Unit<'a> {
 }
 
 impl<'a> Unit<'a> {
+    /// One without findings so far.
+    pub(super) fn new(subject: String) -> Self {
+        Self {
+            parts: Vec::new(),
+            slug: slug(&subject),
+            subject,
+        }
+    }
+
     /// The files that its fixes edit.
     pub(super) fn files(&self) -> BTreeSet<FileId> {
         let edits = self.parts.iter().flat_map(|part| &part.fix.edits);
@@ -51,18 +60,16 @@ pub(super) fn units<'a>(package: &Package, parts: &[Part<'a>], split: Split) -> 
     for fix in same_fix(parts) {
         let part = fix[0];
         let key = Key::new(&part, split);
-        let unit = units.entry(key).or_insert_with(|| Unit {
-            parts: Vec::new(),
-            subject: subject(package, &part, split),
-            slug: slug(package, &part, split),
-        });
+        let unit = units
+            .entry(key)
+            .or_insert_with(|| Unit::new(subject(package, &part, split)));
         unit.parts.extend(fix);
     }
     units.into_values().collect()
 }
 
 /// The findings, by place, that share one fix.
-fn same_fix<'a>(parts: &[Part<'a>]) -> Vec<Vec<Part<'a>>> {
+pub(super) fn same_fix<'a>(parts: &[Part<'a>]) -> Vec<Vec<Part<'a>>> {
     let mut sorted = parts.to_vec();
     sorted.sort_by_key(|part| (part.finding.file, part.finding.span, part.id));
     let mut fixes: Vec<Vec<Part<'a>>> = Vec::new();
@@ -120,11 +127,12 @@ fn subject(package: &Package, part: &Part<'_>, split: Split) -> String {
 }
 
 /// Letters, digits, `.`, `_` and `-` of the subject, as `git format-patch` names files.
-fn slug(package: &Package, part: &Part<'_>, split: Split) -> String {
+#[must_use]
+pub fn slug(subject: &str) -> String {
     /// Longest name in bytes.
     const MAX: usize = 64;
     let mut slug = String::new();
-    for letter in subject(package, part, split).chars() {
+    for letter in subject.chars() {
         if letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_') {
             slug.push(letter);
         } else if !slug.ends_with('-') {

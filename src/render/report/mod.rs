@@ -5,6 +5,8 @@ mod page;
 mod sections;
 mod text;
 
+pub use text::cell;
+
 use minijinja::Environment;
 use minijinja::value::Serde;
 

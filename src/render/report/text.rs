@@ -16,7 +16,8 @@ pub(super) fn code(text: &str) -> Value {
 }
 
 /// Markdown for a cell of a table: names in backticks stay, other marks are escaped.
-pub(super) fn cell(text: &str) -> String {
+#[must_use]
+pub fn cell(text: &str) -> String {
     let mut out = String::new();
     for (is_code, part) in parts(text) {
         let part = part.replace('\n', " ").replace('|', "\\|");
