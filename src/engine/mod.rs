@@ -28,7 +28,7 @@ pub use config::{Compat, Config, GivenHeader};
 pub use dump::{Stage, dump};
 pub use needs::{NewFile, Origin, Origins};
 pub use prove::{Bytes, open_findings, prove};
-pub use readiness::{Counted, Open, OpenKind};
+pub use readiness::{Open, OpenKind};
 pub use surfaces::surfaces;
 pub use whereabouts::{FunctionLines, LineKind, Whereabouts, lines_of, whereabouts};
 

@@ -245,8 +245,8 @@ fn fits(
     }
     if is_traverse(scene) {
         return Err(Reason::NoSwap(
-            "a traverse function runs while all threads are stopped, and must not change \
-             reference counts: visit the container itself",
+            "visit the container itself (a traverse function must not change reference counts, \
+             because it runs while all threads are stopped)",
         ));
     }
     if matches!(shape, Shape::Presence(..)) && replacement.form != (Form::Out { arg: 2 }) {

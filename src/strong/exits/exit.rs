@@ -161,8 +161,8 @@ fn unchecked(
     }
     if matches!(shape, Shape::Inside(..)) {
         return Err(Reason::NoSwap(
-            "the checked call can fail where the macro could not: put it in its own statement, \
-             and test its result for `NULL`",
+            "put the lookup in its own statement, and test its result for `NULL` (the checked call \
+             can fail where the macro could not)",
         ));
     }
     if let Some(stmt) = counted_behind(scene, call) {

@@ -40,7 +40,7 @@ declare_rule! {
     /// Safe: with the GIL, the variable is 0 or not set, and all values stay as they were. Either all
     /// places of a file change, or none. Written only with `--build-files`.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | The value comes from elsewhere: a parameter, a variable that is set more than once, a string of several options | manual | `Extension("m", ["m.c"], define_macros=macros)` | Put the condition where the value is set. |
@@ -174,6 +174,6 @@ fn in_broken(file: &BuildFile<'_>, reason: &str) -> Option<Finding> {
     let at = text.to_ascii_lowercase().find("py_limited_api")?;
     // Replacement characters may have moved it.
     let at = at.min(file.source.bytes().len());
-    let advice = format!("only the name was found here, because {reason}: check it by hand");
+    let advice = format!("check this by hand (only the name was found here, because {reason})");
     Some(manual(file, at..at, &advice))
 }

@@ -26,8 +26,8 @@ declare_rule! {
     /// ## Why
     /// On the free-threaded build, another thread may release a weak reference to the object while the object
     /// is being destroyed, and write the field. The test reads the field without a lock and without an atomic
-    /// operation: a data race. `PyObject_ClearWeakRefs` itself checks whether there is something to clear, on
-    /// every Python, and does so safely.
+    /// operation. `PyObject_ClearWeakRefs` itself checks whether there is something to clear, on every Python,
+    /// and does so safely.
     ///
     /// ## Example
     /// ```c
@@ -50,9 +50,7 @@ declare_rule! {
     /// type has no list. Review also if the package has code for PyPy, which never sets the field: the call is
     /// new there.
     ///
-    /// A pending exception is kept.
-    ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | The condition tests more, the `if` has an `else` or follows one, or it guards more than the call | manual | `if (self->weakreflist != NULL && self->open)` | Test the list in an `if` of its own. |
@@ -178,7 +176,7 @@ impl Look<'_> {
 
 fn not_for_living(caller: &str) -> String {
     format!(
-        "`{caller}` runs for objects that are alive, for which the call raises `SystemError`: \
-         clear the list only in `tp_dealloc`, and without a test"
+        "clear the list only in `tp_dealloc`, and without a test (`{caller}` also runs for objects \
+         that are alive, for which the call raises `SystemError`)"
     )
 }
