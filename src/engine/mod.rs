@@ -19,6 +19,7 @@ mod reported;
 mod run;
 mod starts;
 mod surfaces;
+mod trace;
 mod whereabouts;
 mod whose;
 mod workspace;
@@ -30,6 +31,7 @@ pub use needs::{NewFile, Origin, Origins};
 pub use prove::{Bytes, open_findings, prove};
 pub use readiness::{Open, OpenKind};
 pub use surfaces::surfaces;
+pub use trace::trace;
 pub use whereabouts::{FunctionLines, LineKind, Whereabouts, lines_of, whereabouts};
 
 use std::collections::BTreeSet;

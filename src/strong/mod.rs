@@ -47,6 +47,7 @@ mod shape;
 mod snapshot;
 mod statics;
 mod together;
+mod trace;
 mod twice;
 mod types;
 mod unchanged;
@@ -66,4 +67,5 @@ pub(crate) use pending::errno::{
 pub use reason::{has_no_exit, is_behind_condition, is_left_by_macro, is_name_in_macro};
 pub use rule::{check, check_items, lookup_span};
 pub use snapshot::looks_at_counts;
+pub use trace::trace;
 pub use unchanged::may_change;
