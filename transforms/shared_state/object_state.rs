@@ -54,7 +54,7 @@ declare_rule! {
     /// |---|---|---|---|
     /// | A macro makes the method or its head, or the head has no parameter names | manual | `METHOD(thing_count) { self->n++; … }` | Write the head out. |
     /// | A tool wrote the method: use `@critical_section` in the input of Argument Clinic | manual | `/*[clinic input]` | Change the input, and run the tool. |
-    /// | The body gives up the lock while a field is in use, and does more than read objects and numbers | manual | `self->n = 1; Py_BEGIN_ALLOW_THREADS` | Read what you need in a section, leave it, then use it. |
+    /// | The lock is released while a method uses a field, and the method does more than read objects and numbers | manual | `self->n = 1; Py_BEGIN_ALLOW_THREADS` | Read what you need in a section, leave it, then use it. |
     /// | The body uses fields of an object that is not known at its beginning | manual | `PyArg_ParseTuple(args, "O", &other); ((Thing *)other)->n++;` | Put a section on that object around the use. |
     /// | None of the methods that change a field can be split | manual | `static PyObject *set_n(Thing *, PyObject *);` | Guard the field by hand. |
     ///

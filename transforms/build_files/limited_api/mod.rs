@@ -45,7 +45,7 @@ declare_rule! {
     /// |---|---|---|---|
     /// | The value comes from elsewhere: a parameter, a variable that is set more than once, a string of several options | manual | `Extension("m", ["m.c"], define_macros=macros)` | Put the condition where the value is set. |
     /// | `setup.cfg`, `pyproject.toml`, Meson and CMake cannot express this condition; the finding says what to do instead | manual | `limited_api: '3.11'` | Do what the finding says. |
-    /// | `#define Py_LIMITED_API` in C. `Py_GIL_DISABLED` comes from `pyconfig.h`, which would have to be included before it; on Windows that decides what is linked | manual | `#define Py_LIMITED_API 0x030B0000` | Define it in the build. |
+    /// | C code defines `Py_LIMITED_API`: a fix would have to include `pyconfig.h` before it, which on Windows decides what is linked | manual | `#define Py_LIMITED_API 0x030B0000` | Define it in the build. |
     ///
     /// ## Python 3.15
     /// There `Py_LIMITED_API` gives the stable ABI `abi3t` on the free-threaded build, which

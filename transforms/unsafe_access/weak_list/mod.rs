@@ -53,7 +53,7 @@ declare_rule! {
     /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
-    /// | The condition tests more, the `if` has an `else` or follows one, or it guards more than the call | manual | `if (self->weakreflist != NULL && self->open)` | Test the list in an `if` of its own. |
+    /// | The condition tests more than the list, the `if` has or follows an `else`, or it guards other statements | manual | `if (self->weakreflist != NULL && self->open)` | Test the list in an `if` of its own. |
     /// | A macro makes the test or the call, a directive stands between them, or the condition has a comment | manual | `#define HAS_WEAK(o) ((o)->weakreflist != NULL)` | Remove the test by hand. |
     /// | Python calls the function, or a caller of it, as a method or in another slot than `tp_dealloc`: the object may be alive, and its list must then not be cleared | manual | `{Py_tp_clear, thing_clear},` | Clear the list in `tp_dealloc` only. |
     /// | A type inherits its list through `tp_base`, code sets `tp_weaklistoffset`, or a call before the test runs Python code or is not known | review | `type->tp_weaklistoffset = offset;` | Confirm that the list is the object's own. |
