@@ -113,7 +113,7 @@ Py_ssize_t two(PyObject *l)
 }
 "#;
     insta::assert_snapshot!(patch(&[("m.c", text)]), @"
-           = help: manual: the call is in the macro `SIZE`, and the functions that use the macro would have to change around it: write the call in these functions, without the macro
+           = by hand: write the call in the functions that use the macro `SIZE`, without the macro (these functions have to change around the call)
         ");
 }
 
@@ -128,7 +128,7 @@ Py_ssize_t one(PyObject *l)
 }
 "#;
     insta::assert_snapshot!(patch(&[("m.c", text)]), @"
-          = help: manual: the macro `GET` makes the call, but its result belongs to the function: write the call here without the macro
+          = by hand: write the call here without the macro `GET` (the macro makes the call, but the function uses its result)
         ");
 }
 
@@ -141,7 +141,7 @@ static PyObject *two(Table *self, PyObject *arg) { SET_DATA }
 #endif
 "#;
     insta::assert_snapshot!(patch(&[("table.h", TABLE), ("one.c", user)]), @"
-          = help: manual: the call is in the macro `SET_DATA`: change the macro together with its uses
+          = by hand: change the macro `SET_DATA` together with its uses (the call is in the macro)
         ");
     let user = r#"#include "table.h"
 static PyObject *one(Table *self, PyObject *arg) { SET_DATA }
@@ -149,7 +149,7 @@ static PyObject *one(Table *self, PyObject *arg) { SET_DATA }
 static PyObject *two(Table *self, PyObject *arg) { TWICE }
 "#;
     insta::assert_snapshot!(patch(&[("table.h", TABLE), ("one.c", user)]), @"
-          = help: manual: the call is in the macro `SET_DATA`: change the macro together with its uses
+          = by hand: change the macro `SET_DATA` together with its uses (the call is in the macro)
         ");
 }
 

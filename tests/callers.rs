@@ -175,7 +175,7 @@ fn a_static_function_of_a_file_that_cython_includes() {
 fn a_function_that_nothing_calls() {
     let code = CODE.split("static").next().unwrap();
     let code = ("src/m.c", code);
-    let nobody = "review no code calls `find`: no analysed code does";
+    let nobody = "review no code calls `find` (no analysed code does)";
     assert_eq!(said(&[code, ("setup.py", SETUP)], &[]), nobody);
     let tree = Tree::new(&[]);
     tree.write("m.c", code.1.replace("#include \"api.h\"\n", ""));

@@ -169,7 +169,7 @@ fn a_reason_is_that_of_the_branch() {
     x = c ? PyDict_GetItemString(d, "a") : NULL;
     return x != NULL;
 "#
-    ), @"= help: manual: `x` keeps the borrowed reference after the function returns: it must own the reference");
+    ), @"= by hand: store a strong reference in `x`, and release it when it is replaced (`x` keeps the borrowed reference after the function returns)");
 }
 
 #[test]
@@ -193,6 +193,6 @@ fn what_runs_before_or_perhaps_is_left() {
     ];
     for body in left {
         let changed = changed(&format!("    {body}\n"));
-        assert!(changed.starts_with("= help: manual"), "{changed}");
+        assert!(changed.starts_with("= by hand"), "{changed}");
     }
 }

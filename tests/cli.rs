@@ -289,15 +289,15 @@ PyMODINIT_FUNC PyInit_m(void) {{ return PyModule_Create(&def); }}
         )
     };
     insta::assert_snapshot!(told(&text("")), @"
-    m.c:2:12: UG503 shared-static-variable: the same functions write 4 static variables while other threads may use them: `one`, `two`, `three` and 1 more [manual: set all of them during module initialisation, move them to the module state, or hold one `PyMutex` around every write and every use]
+    m.c:2:12: UG503 shared-static-variable: the same functions write 4 static variables without a lock (`one`, `two`, `three` and 1 more); other threads may use them at the same time [by hand: hold one `PyMutex` around every write and every use, or keep them for each thread or in the module state]
     1 finding with 5 places
-    Module `m` is not ready: 4 static variables
+    Module `m` is not ready because of 1 finding without a safe fix (about static variables)
     ");
     // One that a comment silences counts no more, and hides no other.
     insta::assert_snapshot!(told(&text("  /* ungil: ignore[UG503] read by one thread */")), @"
-    m.c:3:12: UG503 shared-static-variable: the same functions write 3 static variables while other threads may use them: `two`, `three`, `four` [manual: set all of them during module initialisation, move them to the module state, or hold one `PyMutex` around every write and every use]
+    m.c:3:12: UG503 shared-static-variable: the same functions write 3 static variables without a lock (`two`, `three`, `four`); other threads may use them at the same time [by hand: hold one `PyMutex` around every write and every use, or keep them for each thread or in the module state]
     1 finding with 4 places
-    Module `m` is not ready: 3 static variables
+    Module `m` is not ready because of 1 finding without a safe fix (about static variables)
     ");
 }
 
@@ -388,22 +388,22 @@ fn check_ends_with_what_stands_against_each_module() {
     };
     assert_eq!(
         last(READY, &[]),
-        "Module `m` is ready to run without the GIL, and a fix declares it"
+        "Module `m` is ready to run without the GIL, and a fix declares that"
     );
     assert_eq!(
         last(READY, &["--select", "UG2"]),
-        "Module `m`: readiness is unknown, because not all rules about races ran"
+        "Module `m` may or may not be ready: not all rules about races ran"
     );
     let fixed = "    static PyObject *none;\n    if (none == NULL)\n        \
                  none = PyTuple_New(0);\n    return Py_XNewRef(none);";
     assert_eq!(
         last(&with_method(fixed), &[]),
-        "Module `m` is ready to run without the GIL, and a fix declares it"
+        "Module `m` is ready to run without the GIL, and a fix declares that"
     );
     let open = "    static int n, on;\n    n++;\n    on = 1;\n    return Py_NewRef(self);";
     assert_eq!(
         last(&with_method(open), &[]),
-        "Module `m` is not ready: 2 static variables"
+        "Module `m` is not ready because of 2 findings without a safe fix (2 about static variables)"
     );
     let silenced = open.replace(
         "static int n, on;",
@@ -411,6 +411,6 @@ fn check_ends_with_what_stands_against_each_module() {
     );
     assert_eq!(
         last(&with_method(&silenced.replace("    on = 1;\n", "")), &[]),
-        "Module `m` is ready to run without the GIL, and a fix declares it"
+        "Module `m` is ready to run without the GIL, and a fix declares that"
     );
 }

@@ -481,17 +481,17 @@ fn a_build_that_takes_the_files_of_the_folder_wants_a_look() {
         beside(Some(own), "setup.py", "setup(depends=['src/own.h'])\n"),
     ];
     insta::assert_snapshot!(doubts.map(|doubts| doubts.join("; ")).join("\n"), @r#"
-        `setup.py` lists `src/*.h`, and it is correct if that includes the new `src/pyapi_compat.h`
-        `setup.py` lists `src/`, and it is correct if that includes the new `src/pyapi_compat.h`; the source distribution, whose content `setup.py` lists, contains the new `src/pyapi_compat.h`
-        `setup.py` copies or installs `*.h`, and it is correct if that includes the new `src/pyapi_compat.h`; `setup.py` copies or installs `src/m.c` (`*.c`), and its `#include` of `pyapi_compat.h` still works there
-        the source distribution, whose content `setup.py` lists, contains the new `src/pyapi_compat.h`; `setup.py` copies or installs `src/m.c` (`m.c`), and its `#include` of `pyapi_compat.h` still works there
-        `setup.py` copies or installs `src`, and it is correct if that includes the new `src/pyapi_compat.h`
-        `MANIFEST.in` lists each header, and the list contains the new `src/pyapi_compat.h`
-        `src/meson.build` copies or installs `src/m.c` (`m.c`), and its `#include` of `pyapi_compat.h` still works there
-        `pyproject.toml` copies or installs `src/m.c` (`*.c`), and its `#include` of `pyapi_compat.h` still works there
-        the source distribution, whose content `MANIFEST.in` lists, contains the new `src/pyapi_compat.h`
-        the source distribution, whose content `setup.py` lists, contains the new `src/pyapi_compat.h`
-        `setup.py` lists each header, and the list contains the new `src/pyapi_compat.h`
+        `setup.py` may also list the new `src/pyapi_compat.h`, which matches `src/*.h`
+        `setup.py` may also list the new `src/pyapi_compat.h`, which matches `src/`; the source distribution contains the new `src/pyapi_compat.h` (`setup.py` lists its content)
+        `setup.py` may also copy or install the new `src/pyapi_compat.h`, which matches `*.h`; the `#include` of `pyapi_compat.h` also works where `setup.py` copies or installs `src/m.c` (`*.c`)
+        the source distribution contains the new `src/pyapi_compat.h` (`setup.py` lists its content); the `#include` of `pyapi_compat.h` also works where `setup.py` copies or installs `src/m.c` (`m.c`)
+        `setup.py` may also copy or install the new `src/pyapi_compat.h`, which matches `src`
+        you add the new `src/pyapi_compat.h` to `MANIFEST.in`, which lists each header
+        the `#include` of `pyapi_compat.h` also works where `src/meson.build` copies or installs `src/m.c` (`m.c`)
+        the `#include` of `pyapi_compat.h` also works where `pyproject.toml` copies or installs `src/m.c` (`*.c`)
+        the source distribution contains the new `src/pyapi_compat.h` (`MANIFEST.in` lists its content)
+        the source distribution contains the new `src/pyapi_compat.h` (`setup.py` lists its content)
+        you add the new `src/pyapi_compat.h` to `setup.py`, which lists each header
     "#);
     let with_own = |name: &str, text: &str| beside(Some(own), name, text);
     let none = [
@@ -521,14 +521,13 @@ fn a_header_of_a_submodule_that_is_not_here_is_used() {
     let other = "#include <Python.h>\n".to_owned() + &reader("other");
     let files = [("src/a.c", &*c), ("src/b.c", &*other)];
     let (doubts, safe) = told(&files, &[]);
-    let doubt = "the missing header `vendor/pythoncapi_compat.h` (a submodule?), which `src/a.c` \
-                 includes, defines all that fixes call";
+    let doubt = "the missing header `vendor/pythoncapi_compat.h` (a submodule?), which `src/a.c` includes, defines all functions that the fixes call";
     assert_eq!(doubts, [doubt, doubt]);
     assert_eq!(safe, "");
     let tree = Tree::new(&files.map(|(name, text)| (name, text.as_bytes())));
     let ran = tree.ungil(&["diff", "--select", "UG1", "--min-python", "3.9"]);
     let asked = format!(
-        "2 fixes rest on this: {doubt}; if it is true, run `ungil review --confirm \
+        "2 fixes are correct only if {doubt}; if this is true, run `ungil review --confirm \
          'header-has-all=vendor/pythoncapi_compat.h with src/a.c'`\n"
     );
     assert!(ran.stderr.contains(&asked), "{ran:?}");
@@ -777,7 +776,7 @@ fn stand_ins_in_the_file_are_there_once_a_unit() {
     assert_eq!(
         told,
         Some(
-            "Functions of newer Pythons that the changes call are defined in 2 files that call them, not in a new header: `setup.py` lists `*.h`, and it is correct if that includes the new `pyapi_compat.h`"
+            "Functions of newer Pythons that the changes call are defined in 2 files that call them, not in a new header: `setup.py` may also list the new `pyapi_compat.h`, which matches `*.h`"
         )
     );
     assert!(!tree.path().join("pyapi_compat.h").exists());

@@ -48,7 +48,7 @@ static int f(PyObject *from, PyObject *to) {
         [
             "4: safe",
             "7: review in `f`, the reference from `PyList_GetItemRef` is released or given away \
-             once too often on some path, as in the original code (line 13): this is intended",
+             once too often on some path, as in the original code (line 13), and this is intended",
         ]
     );
 }
@@ -74,7 +74,7 @@ static PyObject *f(PyObject *list) {
         found,
         [
             "4: review in `f`, the reference from `PyList_GetItemRef` is not released on every \
-             path, as in the original code (line 9): this is intended"
+             path, as in the original code (line 9), and this is intended"
         ]
     );
 }

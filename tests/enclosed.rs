@@ -124,7 +124,7 @@ fn what_a_block_would_change_is_left() {
     let left = |body: &str, statements: &str| {
         let patch = used(body, statements);
         assert!(!patch.contains("+++ b/"), "{body}\n{statements}\n{patch}");
-        assert!(patch.contains("manual: "), "{patch}");
+        assert!(patch.contains("by hand: "), "{patch}");
     };
     assert!(used(CALL, "ADD(a);\n    ADD(b);").contains("while (0)"));
     // A jump out of the loop around it.

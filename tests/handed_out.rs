@@ -39,7 +39,7 @@ static int f(PyObject *list, PyObject *key, Out *out, PyObject **one, int *fd, c
 
 fn asks(gives: &str) -> String {
     format!(
-        "review in `f`, the effect of {gives} (line 18) may remain at the new exit: the function had no exit in that state"
+        "review in `f`, {gives} (line 18) need not be undone at the new error exit (the function could not leave here before)"
     )
 }
 

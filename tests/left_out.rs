@@ -106,7 +106,7 @@ fn what_is_ended_by_a_call_that_is_asked() {
         review in `f`, `PyList_SetSlice(dict, 0, 1, NULL)` (line 4) is not needed if the item no longer exists
         review in `f`, `PyObject_SetAttrString(self, "busy", Py_False)` (line 4) is not needed if the item no longer exists
         review in `f`, `PyDict_DelItemString(d, "busy")` (line 4) is not needed if the item no longer exists
-        review in `f`, the effect of `count(self)` (line 4) may remain at the new exit: the function had no exit in that state
+        review in `f`, `count(self)` (line 4) need not be undone at the new error exit (the function could not leave here before)
         safe
         "#);
 }
@@ -196,8 +196,8 @@ static void fill(PyObject *list, struct numbers *out, int kind)
 
 #[test]
 fn what_counts_the_elements_of_a_loop() {
-    insta::assert_snapshot!(counted("out->count = n;", "out->count"), @"review in `fill`, the effect of `out->count = n` (line 5) may remain at the new exit: the function had no exit in that state");
-    insta::assert_snapshot!(counted("out->count = n;", "n"), @"review in `fill`, the effect of `out->count = n` (line 5) may remain at the new exit: the function had no exit in that state");
+    insta::assert_snapshot!(counted("out->count = n;", "out->count"), @"review in `fill`, `out->count = n` (line 5) need not be undone at the new error exit (the function could not leave here before)");
+    insta::assert_snapshot!(counted("out->count = n;", "n"), @"review in `fill`, `out->count = n` (line 5) need not be undone at the new error exit (the function could not leave here before)");
     assert!(asks_for_state_only(&counted("out->kind = kind;", "n")));
 }
 
@@ -296,7 +296,7 @@ static int load(PyObject *list, double **result) {
     return 0;
 }
 "#
-    ), @"review in `load`, the effect of `*result = values` (line 9) may remain at the new exit: the function had no exit in that state");
+    ), @"review in `load`, `*result = values` (line 9) need not be undone at the new error exit (the function could not leave here before)");
 }
 
 #[test]
@@ -741,17 +741,17 @@ fn memory_that_moved() {
         moves("set_data(self->stream, self->data); self->mode = 3;", ""),
     ];
     insta::assert_snapshot!(told.join("\n"), @"
-        review in `fill`, the effect of `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) may remain at the new exit: the function had no exit in that state
-        review in `fill`, the effect of `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) may remain at the new exit: the function had no exit in that state
-        review in `fill`, the effect of `set_data(self->stream, self->data)` (line 10) may remain at the new exit: the function had no exit in that state
-        review in `fill`, the effect of `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) may remain at the new exit: the function had no exit in that state
+        review in `fill`, `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) need not be undone at the new error exit (the function could not leave here before)
+        review in `fill`, `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) need not be undone at the new error exit (the function could not leave here before)
+        review in `fill`, `set_data(self->stream, self->data)` (line 10) need not be undone at the new error exit (the function could not leave here before)
+        review in `fill`, `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) need not be undone at the new error exit (the function could not leave here before)
         review in `fill`, `library_set_data(self->stream, self->data)` (line 13) is not needed if the item no longer exists
-        review in `fill`, the effect of `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) may remain at the new exit: the function had no exit in that state
-        review in `fill`, the effect of `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) may remain at the new exit: the function had no exit in that state
+        review in `fill`, `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) need not be undone at the new error exit (the function could not leave here before)
+        review in `fill`, `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) need not be undone at the new error exit (the function could not leave here before)
         review in `fill`, `set_size(self->stream, self->size)` (line 13) is not needed if the item no longer exists
-        review in `fill`, the effect of `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) may remain at the new exit: the function had no exit in that state
+        review in `fill`, `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) need not be undone at the new error exit (the function could not leave here before)
         review in `fill`, `self->used = self->size` (line 13) is not needed if the item no longer exists
-        review in `fill`, the effect of `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) may remain at the new exit: the function had no exit in that state
+        review in `fill`, `self->data = realloc(self->data, (self->size + 1) * sizeof(double))` (line 9) need not be undone at the new error exit (the function could not leave here before)
         ");
 }
 
@@ -831,7 +831,7 @@ fn rows(part: &str, other: &str) -> String {
 
 #[test]
 fn an_object_that_is_whole() {
-    insta::assert_snapshot!(rows("", ""), @"review in `fill`, the effect of `self->rows = realloc(self->rows, self->count * sizeof(double *))` (line 15) may remain at the new exit: the function had no exit in that state");
+    insta::assert_snapshot!(rows("", ""), @"review in `fill`, `self->rows = realloc(self->rows, self->count * sizeof(double *))` (line 15) need not be undone at the new error exit (the function could not leave here before)");
 }
 
 #[test]
@@ -860,12 +860,12 @@ fn an_object_that_is_not_whole() {
         ),
     ];
     insta::assert_snapshot!(asked.join("\n"), @r#"
-    review in `fill`, the effect of `self->rows = realloc(self->rows, self->count * sizeof(double *))` (line 15) may remain at the new exit: the function had no exit in that state
+    review in `fill`, `self->rows = realloc(self->rows, self->count * sizeof(double *))` (line 15) need not be undone at the new error exit (the function could not leave here before)
     review in `fill`, `settle(self)` (line 21) is not needed if the item no longer exists
-    review in `fill`, the effect of `self->rows[i] = malloc(8)` (line 18) may remain at the new exit: the function had no exit in that state
-    review in `fill`, the effect of `self->texts[i] = strdup("")` (line 19) may remain at the new exit: the function had no exit in that state
-    review in `fill`, the effect of `self->rows = realloc(self->rows, self->count * sizeof(double *))` (line 14) may remain at the new exit: the function had no exit in that state
-    review in `fill`, the effect of `self->rows = realloc(self->rows, self->count * sizeof(double *))` (line 15) may remain at the new exit: the function had no exit in that state
+    review in `fill`, `self->rows[i] = malloc(8)` (line 18) need not be undone at the new error exit (the function could not leave here before)
+    review in `fill`, `self->texts[i] = strdup("")` (line 19) need not be undone at the new error exit (the function could not leave here before)
+    review in `fill`, `self->rows = realloc(self->rows, self->count * sizeof(double *))` (line 14) need not be undone at the new error exit (the function could not leave here before)
+    review in `fill`, `self->rows = realloc(self->rows, self->count * sizeof(double *))` (line 15) need not be undone at the new error exit (the function could not leave here before)
     "#);
 }
 
@@ -885,15 +885,15 @@ fn taken_out(made: &str, end: &str) -> String {
 
 #[test]
 fn what_is_taken_out_of_its_place() {
-    insta::assert_snapshot!(taken_out("NULL", "Py_XDECREF(old);"), @"review in `f`, the effect of `current = NULL` (line 7) may remain at the new exit: the function had no exit in that state");
+    insta::assert_snapshot!(taken_out("NULL", "Py_XDECREF(old);"), @"review in `f`, `current = NULL` (line 7) need not be undone at the new error exit (the function could not leave here before)");
     insta::assert_snapshot!(taken_out("Py_NewRef(list)", "Py_SETREF(current, old);"), @"review in `f`, `Py_SETREF(current, old)` (line 9) is not needed if the item no longer exists");
-    insta::assert_snapshot!(taken_out("NULL", "if (number < 0) return old; Py_DECREF(old);"), @"review in `f`, the effect of `current = NULL` (line 7) may remain at the new exit: the function had no exit in that state");
+    insta::assert_snapshot!(taken_out("NULL", "if (number < 0) return old; Py_DECREF(old);"), @"review in `f`, `current = NULL` (line 7) need not be undone at the new error exit (the function could not leave here before)");
 }
 
 #[test]
 fn what_is_only_read_out_of_its_place() {
-    insta::assert_snapshot!(taken_out("NULL", "print(old);"), @"review in `f`, the effect of `current = NULL` (line 7) may remain at the new exit: the function had no exit in that state");
-    insta::assert_snapshot!(taken_out("NULL; Py_XDECREF(old)", ""), @"review in `f`, the effect of `current = NULL` (line 7) may remain at the new exit: the function had no exit in that state");
+    insta::assert_snapshot!(taken_out("NULL", "print(old);"), @"review in `f`, `current = NULL` (line 7) need not be undone at the new error exit (the function could not leave here before)");
+    insta::assert_snapshot!(taken_out("NULL; Py_XDECREF(old)", ""), @"review in `f`, `current = NULL` (line 7) need not be undone at the new error exit (the function could not leave here before)");
     insta::assert_snapshot!(object(
         r#"
     PyObject *old = current, *result = NULL;
@@ -973,7 +973,7 @@ static PyObject *f(PyObject *list) {
     return name;
 }
 "#
-    ), @"review no item is missing while an exception is pending: that exception would be dropped; no item is missing when `add_up` is called with an exception set: that exception would be dropped, too; in `add_up`, the effect of `sum += PyObject_Hash(item) % n` (line 7) may remain at the new exit: the function had no exit in that state");
+    ), @"review no item is missing while an exception is pending (that exception would be dropped); no item is missing when `add_up` is called with an exception set (that exception would be dropped, too); in `add_up`, `sum += PyObject_Hash(item) % n` (line 7) need not be undone at the new error exit (the function could not leave here before)");
     insta::assert_snapshot!(summed(
         r#"
 static PyObject *f(PyObject *list) {
@@ -981,7 +981,7 @@ static PyObject *f(PyObject *list) {
     return PyObject_GetAttrString(list, "name");
 }
 "#
-    ), @"review no item is missing while an exception is pending: that exception would be dropped; in `add_up`, the effect of `sum += PyObject_Hash(item) % n` (line 7) may remain at the new exit: the function had no exit in that state");
+    ), @"review no item is missing while an exception is pending (that exception would be dropped); in `add_up`, `sum += PyObject_Hash(item) % n` (line 7) need not be undone at the new error exit (the function could not leave here before)");
     insta::assert_snapshot!(summed(
         r#"
 static void thing_dealloc(PyObject *self) {
@@ -990,7 +990,7 @@ static void thing_dealloc(PyObject *self) {
 }
 static PyTypeObject Thing_Type = { .tp_dealloc = thing_dealloc };
 "#
-    ), @"review no item is missing while an exception is pending: that exception would be dropped; no item is missing when `add_up` is called with an exception set: that exception would be dropped, too; in `add_up`, the effect of `sum += PyObject_Hash(item) % n` (line 7) may remain at the new exit: the function had no exit in that state");
+    ), @"review no item is missing while an exception is pending (that exception would be dropped); no item is missing when `add_up` is called with an exception set (that exception would be dropped, too); in `add_up`, `sum += PyObject_Hash(item) % n` (line 7) need not be undone at the new error exit (the function could not leave here before)");
 }
 
 /// Whether the exception of a vanished item is cleared, in a loop that sets a field to the number of the
@@ -1078,10 +1078,10 @@ fn what_may_belong_to_what_has_begun() {
         review in `f`, `blend(self)` (line 4) is not needed if the item no longer exists
         by hand
         safe
-        review in `f`, the effect of `mix(self)` (line 4) may remain at the new exit: the function had no exit in that state
-        review in `f`, the effect of `mix(self)` (line 4) may remain at the new exit: the function had no exit in that state
-        review in `f`, the effect of `PyList_Append(dict, key)` (line 4) may remain at the new exit: the function had no exit in that state
-        review in `f`, the effect of `((Box *)self)->n = 1` (line 4) may remain at the new exit: the function had no exit in that state
+        review in `f`, `mix(self)` (line 4) need not be undone at the new error exit (the function could not leave here before)
+        review in `f`, `mix(self)` (line 4) need not be undone at the new error exit (the function could not leave here before)
+        review in `f`, `PyList_Append(dict, key)` (line 4) need not be undone at the new error exit (the function could not leave here before)
+        review in `f`, `((Box *)self)->n = 1` (line 4) need not be undone at the new error exit (the function could not leave here before)
         ");
 }
 
@@ -1142,7 +1142,7 @@ fn what_a_local_struct_holds_or_a_pointer_began() {
         review in `f`, `Py_DECREF(b.items[--b.n])` (line 10) is not needed if the item no longer exists
         review in `f`, `close(b.fd[0])` (line 10) is not needed if the item no longer exists
         by hand
-        review in `f`, the effect of `hold(self)` (line 8) may remain at the new exit: the function had no exit in that state
+        review in `f`, `hold(self)` (line 8) need not be undone at the new error exit (the function could not leave here before)
         review in `f`, `Py_DECREF(b.items[0])` (line 10) is not needed if the item no longer exists
         review in `f`, `methods[1].off()` (line 10) is not needed if the item no longer exists
         safe

@@ -25,7 +25,7 @@ int fill(Sink *sink, PyObject *list)
     let (patch, told) = (patch.text(), told.text());
     let lines = patch.lines().skip_while(|line| !line.starts_with("@@"));
     let reasons = told.lines().filter(|line| {
-        ["manual: ", "review fix"]
+        ["by hand: ", "review fix"]
             .iter()
             .any(|word| line.contains(word))
     });
@@ -144,7 +144,7 @@ fn of_pointer(uses: &str) -> String {
 fn a_pointer_that_is_more_than_read() {
     let stays = |uses: &str| {
         let patch = of_pointer(uses);
-        assert!(patch.starts_with("= help: manual: "), "{patch}");
+        assert!(patch.starts_with("= by hand: "), "{patch}");
     };
     stays("    sink->items = items;");
     stays("    sort(items, n);");
@@ -261,7 +261,7 @@ fn a_sequence_that_has_no_name_or_another_one_at_the_read() {
     }}
     return 0;"
         ));
-        assert!(patch.starts_with("= help: manual: "), "{patch}");
+        assert!(patch.starts_with("= by hand: "), "{patch}");
     };
     stays("", "");
     stays("    PyObject *fast = sink->all;", "");
@@ -280,7 +280,7 @@ fn pointers_beside_a_comment() {
             return -1;
     return put(sink, a[0]);"
     ));
-    assert!(text.starts_with("= help: manual: "), "{text}");
+    assert!(text.starts_with("= by hand: "), "{text}");
 }
 
 #[test]

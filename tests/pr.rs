@@ -242,8 +242,8 @@ fn tests_and_modern_calls_come_first_and_say_why() {
     The API functions are right on both builds, and compile to the same code
     with the GIL.
 
-    - python/src/shop.c, Basket_dealloc: `ob_type` is used directly, so it
-      is not read or written atomically
+    - python/src/shop.c, Basket_dealloc: `ob_type` is used directly; other
+      threads may change it during the access
 
     Assisted-by: ungil (UG702)
     ");
@@ -261,7 +261,8 @@ fn commits_say_what_could_go_wrong_and_why_it_cannot_now() {
     object lives that long whatever other threads do.
 
     - python/src/shop.c, first_size: `PyList_GetItem` returns a borrowed
-      reference from an argument of the caller: another thread can free it
+      reference from an argument that Python code passes; another thread can
+      free the object
 
     Assisted-by: ungil (UG101)
 
@@ -276,7 +277,8 @@ fn commits_say_what_could_go_wrong_and_why_it_cannot_now() {
     An error of a lookup that was ignored before is now raised.
 
     - python/src/shop.c, price: `PyDict_GetItem` returns a borrowed
-      reference from an argument of the caller: another thread can free it
+      reference from an argument that Python code passes; another thread can
+      free the object
 
     Assisted-by: ungil (UG102)
 
@@ -288,8 +290,8 @@ fn commits_say_what_could_go_wrong_and_why_it_cannot_now() {
     The loop now holds the lock of the dict, or goes over a copy of it. With
     the GIL, a critical section does nothing.
 
-    - python/src/shop.c, total: `prices` is iterated over without holding
-      its lock
+    - python/src/shop.c, total: `prices` is iterated over without its lock;
+      another thread may change the dict meanwhile
 
     Assisted-by: ungil (UG301)
     ");
@@ -308,10 +310,11 @@ fn what_must_be_confirmed_is_in_the_commit() {
     With the GIL, a critical section does nothing.
 
     - python/src/shop.c: methods of `Basket` use its fields `count`, `last`
-      without a lock, and others change them at the same time
+      without a lock; another thread may change them meanwhile
 
     To confirm before this is merged:
-    - calls of the methods of `Basket` on one object may wait for each other
+    - two threads that call methods of the same `Basket` may wait for each
+      other
 
     Assisted-by: ungil (UG504)
 
@@ -328,14 +331,14 @@ fn what_must_be_confirmed_is_in_the_commit() {
     - Beta`, `3 - Stable` and `4 - Resilient` promise more, step by step.
 
     - python/src/shop.c, PyInit_shop: module `shop` does not declare that it
-      runs without the GIL: importing it turns the GIL on
+      runs without the GIL; importing it turns the GIL on
     - python/pyproject.toml: the classifiers do not say how well
-      free-threaded Python is supported
+      free-threaded Python is supported; users cannot see it on PyPI
 
     To confirm before this is merged:
-    - what was read under the lock of these is not used after the lock is
-      released, and values that belong together change within one hold of
-      the lock: `self->count` in `Basket_put_lock_held` (shop.c:53),
+    - no code uses what it read under the lock of these objects after the
+      lock is released, and values that belong together change under one
+      hold of the lock: `self->count` in `Basket_put_lock_held` (shop.c:53),
       `self->last` in `Basket_put_lock_held` (shop.c:52)
     - the package may be used with free-threaded Python, at least for
       testing
@@ -369,14 +372,14 @@ fn the_description_says_what_is_done_and_what_is_open() {
 
     Behaviour with the GIL changes in one way: an error of a lookup that was ignored before is now raised.
 
-    Functions of newer Pythons that the changes call are defined in 1 file that calls them, not in a new header: the source distribution, whose content `python/setup.py` lists, contains the new `python/src/pyapi_compat.h`.
+    Functions of newer Pythons that the changes call are defined in 1 file that calls them, not in a new header: the source distribution contains the new `python/src/pyapi_compat.h` (`python/setup.py` lists its content).
 
     ## To confirm before this is merged
 
     The code cannot show whether these are true:
 
-    - [ ] patch 7: calls of the methods of `Basket` on one object may wait for each other
-    - [ ] patch 8: what was read under the lock of these is not used after the lock is released, and values that belong together change within one hold of the lock: `self->count` in `Basket_put_lock_held` (shop.c:53), `self->last` in `Basket_put_lock_held` (shop.c:52)
+    - [ ] patch 7: two threads that call methods of the same `Basket` may wait for each other
+    - [ ] patch 8: no code uses what it read under the lock of these objects after the lock is released, and values that belong together change under one hold of the lock: `self->count` in `Basket_put_lock_held` (shop.c:53), `self->last` in `Basket_put_lock_held` (shop.c:52)
     - [ ] patch 8: the package may be used with free-threaded Python, at least for testing
 
     ## Still open
@@ -415,12 +418,12 @@ fn the_description_says_what_is_done_and_what_is_open() {
 
     | place | function | rule | what was found | verdict |
     |---|---|---|---|---|
-    | python/src/shop.c:14 | `Basket_dealloc` | UG702 | `ob_type` is used directly, so it is not read or written atomically | patch 3 |
-    | python/src/shop.c:18 |  | UG504 | methods of `Basket` use its fields `count`, `last` without a lock, and others change them at the same time | patch 7, to confirm |
-    | python/src/shop.c:57 | `first_size` | UG101 | `PyList_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it | patch 4 |
-    | python/src/shop.c:74 | `price` | UG102 | `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it | patch 5 |
-    | python/src/shop.c:88 | `total` | UG301 | `prices` is iterated over without holding its lock | patch 6 |
-    | python/src/shop.c:111 | `PyInit_shop` | UG202 | module `shop` does not declare that it runs without the GIL: importing it turns the GIL on | patch 8, to confirm |
+    | python/src/shop.c:14 | `Basket_dealloc` | UG702 | `ob_type` is used directly; other threads may change it during the access | patch 3 |
+    | python/src/shop.c:18 |  | UG504 | methods of `Basket` use its fields `count`, `last` without a lock; another thread may change them meanwhile | patch 7, to confirm |
+    | python/src/shop.c:57 | `first_size` | UG101 | `PyList_GetItem` returns a borrowed reference from an argument that Python code passes; another thread can free the object | patch 4 |
+    | python/src/shop.c:74 | `price` | UG102 | `PyDict_GetItem` returns a borrowed reference from an argument that Python code passes; another thread can free the object | patch 5 |
+    | python/src/shop.c:88 | `total` | UG301 | `prices` is iterated over without its lock; another thread may change the dict meanwhile | patch 6 |
+    | python/src/shop.c:111 | `PyInit_shop` | UG202 | module `shop` does not declare that it runs without the GIL; importing it turns the GIL on | patch 8, to confirm |
 
     </details>
 
@@ -428,7 +431,7 @@ fn the_description_says_what_is_done_and_what_is_open() {
 
     | place | function | rule | what was found | verdict |
     |---|---|---|---|---|
-    | python/pyproject.toml:6 |  | UG805 | the classifiers do not say how well free-threaded Python is supported | patch 8, to confirm |
+    | python/pyproject.toml:6 |  | UG805 | the classifiers do not say how well free-threaded Python is supported; users cannot see it on PyPI | patch 8, to confirm |
 
     </details>
     ");

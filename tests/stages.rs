@@ -6,7 +6,8 @@ mod support;
 
 use support::cases::{Ran, all, on_threads};
 use support::snapshots;
-use ungil::engine::{Config, Stage, dump};
+use ungil::engine::{Config, Stage, dump, trace};
+use ungil::source::LineNumber;
 
 /// A loop with an exit, and a macro that leaves the function.
 const FUNCTIONS: [(&str, &str); 2] = [
@@ -43,4 +44,19 @@ fn tokens_tree_and_flow_graph_of_functions() {
             snapshots::settings("stages").bind(|| insta::assert_snapshot!(name, text));
         }
     }
+}
+
+#[test]
+fn what_was_considered_for_a_lookup() {
+    let text = on_threads(|| {
+        let (path, _) = FUNCTIONS[0];
+        let case = all().into_iter().find(|it| it.path() == path).unwrap();
+        let package = Ran::new(&case.files).package;
+        let (id, file) = package.files.iter().next().unwrap();
+        let text = String::from_utf8_lossy(file.bytes());
+        let before = text.split("PyList_GetItem(").next().unwrap();
+        let line = u32::try_from(before.lines().count()).unwrap();
+        trace(&package, &Config::default(), id, LineNumber(line)).join("\n")
+    });
+    snapshots::settings("stages").bind(|| insta::assert_snapshot!("trace_of_loop", text));
 }

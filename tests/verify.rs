@@ -381,8 +381,7 @@ fn two_types_of_one_template_are_not_split() {
     let (status, report, _) = repository.ungil(&["check", "--select", "UG504"]);
     assert_eq!(status, 1, "{report}");
     for other in ["Second", "First"] {
-        let reason =
-            format!("`{other}` has the same methods, because both include the same source text)");
+        let reason = format!("`{other}` has the same methods: both include the same source text)");
         assert!(report.contains(&reason), "{report}");
     }
 }

@@ -197,7 +197,7 @@ pub const REPLACEMENTS: &[Replacement] = &[
     DICT_STRING,
     Replacement {
         borrowed: "_PyDict_GetItem_KnownHash",
-        caution: Some("the strong function computes the hash itself: remove the last argument"),
+        caution: Some("remove the last argument (the strong function computes the hash itself)"),
         ..DICT
     },
     Replacement {
@@ -225,7 +225,7 @@ pub const REPLACEMENTS: &[Replacement] = &[
         since: V3_7,
         limited_since: Some(V3_8),
         caution: Some(
-            "the strong function does not create a missing module: create it before the call",
+            "create a missing module before the call (the strong function does not create it)",
         ),
         ..LIST
     },
@@ -265,7 +265,9 @@ pub const REPLACEMENTS: &[Replacement] = &[
         borrowed: "PyEval_GetLocals",
         strong: "PyEval_GetFrameLocals",
         absent: Absent::Error,
-        caution: Some("in a function, each call returns a new snapshot: writes to it are lost"),
+        caution: Some(
+            "do not write to the result (in a function, each call returns a new snapshot)",
+        ),
         ..FRAME_GLOBALS
     },
     Replacement {
@@ -274,8 +276,8 @@ pub const REPLACEMENTS: &[Replacement] = &[
         since: V3_9,
         limited_since: Some(V3_10),
         caution: Some(
-            "the strong function takes the thread state as its first argument: pass \
-             `PyThreadState_Get()`",
+            "pass `PyThreadState_Get()` first (the strong function takes the thread state as its \
+             first argument)",
         ),
         ..FRAME_GLOBALS
     },
@@ -287,7 +289,8 @@ pub const REPLACEMENTS: &[Replacement] = &[
         limited_since: Some(V3_15),
         removed: None,
         caution: Some(
-            "the borrowed module is valid while the type is alive: often no change is needed",
+            "check whether a change is needed (the borrowed module is valid while the type is \
+             alive)",
         ),
         ..FRAME_GLOBALS
     },

@@ -260,8 +260,10 @@ fn summarize(session: &Session, named: &[Named<'_>], paths: Option<&[PathBuf]>, 
         ));
     }
     if proven > 0 {
-        let uses = counted(proven, "use is", "uses are");
-        talk.info(&format!("{uses} proven safe as is"));
+        let uses = counted(proven, "more use is", "more uses are");
+        talk.info(&format!(
+            "{uses} proven safe; `--show-safe` shows the proof"
+        ));
     }
     session.report_coverage(talk);
     for module in &session.analysis.modules {
@@ -287,29 +289,28 @@ fn readiness(module: &ModuleStatus) -> String {
         _ => module.open.clone(),
     };
     if open.count() > 0 {
-        return format!("Module `{name}` is not ready: {}", open.in_words());
+        return format!(
+            "Module `{name}` is not ready because of {}",
+            open.in_words()
+        );
     }
     if !open.is_complete {
-        return format!(
-            "Module `{name}`: readiness is unknown, because not all rules about races ran"
-        );
+        return format!("Module `{name}` may or may not be ready: not all rules about races ran");
     }
     if let (Declared::Already, Some(left)) = (&module.declared, open.sentence()) {
-        return format!(
-            "Module `{name}` declares that it runs without the GIL; to confirm: {left}"
-        );
+        return format!("Module `{name}` declares that it runs without the GIL; check that {left}");
     }
     if open.has_left() {
         return format!(
-            "Module `{name}` has no open findings, but its methods reach writes or calls that are \
-             not accounted for; see the fix that declares the module for a list"
+            "Module `{name}` has no open findings, but its methods make writes or calls that were \
+             not proven safe; the fix that declares the module lists them"
         );
     }
     let declared = match module.declared {
-        Declared::Already => "and declares it",
-        Declared::Safe | Declared::Review => "and a fix declares it",
+        Declared::Already => "and declares that",
+        Declared::Safe | Declared::Review => "and a fix declares that",
         Declared::NeedsGil => "but says `Py_MOD_GIL_USED`, which keeps the GIL on",
-        Declared::No => "but does not declare it",
+        Declared::No => "but does not declare that",
     };
     format!("Module `{name}` is ready to run without the GIL, {declared}")
 }

@@ -13,7 +13,7 @@ use super::git;
 use super::output::deliver;
 use super::silence::{Silenced, silence};
 use super::stats::Stats;
-use super::talk::Talk;
+use super::talk::{Talk, counted};
 use crate::edit::{Confidence, Fix};
 use crate::engine::{
     Abi3t, Analysis, Bytes, ModuleStatus, Stopped, Whereabouts, abi3t, analyze, analyze_after,
@@ -235,10 +235,10 @@ impl Session {
         let coverage = &self.analysis.coverage;
         let lost = coverage.not_understood.len();
         talk.info(&format!(
-            "Coverage: {} of {} functions in {} files analysed",
+            "Coverage: {} of {} functions in {} analysed",
             coverage.functions.saturating_sub(lost),
             coverage.functions,
-            coverage.files,
+            counted(coverage.files, "file", "files"),
         ));
         let view = self.view(false);
         for gap in &coverage.not_understood {

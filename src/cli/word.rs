@@ -17,7 +17,7 @@ impl Session {
         for (fact, on) in settled(fixes) {
             let fixes = counted(on.len(), "fix", "fixes");
             talk.info(&format!(
-                "By your word in {}: {fact} ({fixes})",
+                "Confirmed in {}: {fact} ({fixes})",
                 self.settings.name()
             ));
         }
@@ -56,14 +56,14 @@ impl Session {
 
 /// How many fixes rest on a fact.
 pub(super) fn rests(fact: &Fact, fixes: usize) -> String {
-    let fixes = counted(fixes, "fix rests", "fixes rest");
-    format!("{fixes} on this: {fact}")
+    let fixes = counted(fixes, "fix is", "fixes are");
+    format!("{fixes} correct only if {fact}")
 }
 
 /// How to confirm it.
 pub(super) fn how(fact: &Fact) -> String {
     format!(
-        "if it is true, run `ungil review --confirm '{}'`",
+        "if this is true, run `ungil review --confirm '{}'`",
         fact.key()
     )
 }

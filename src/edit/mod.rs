@@ -87,7 +87,7 @@ pub struct Fix {
 pub fn replacing<'a>(what: &str, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let pairs: BTreeSet<_> = pairs.into_iter().collect();
     let pairs = pairs.iter().map(|(old, new)| format!("`{old}` → `{new}`"));
-    format!("{what}: {}", pairs.collect::<Vec<_>>().join(", "))
+    format!("{what} ({})", pairs.collect::<Vec<_>>().join(", "))
 }
 
 impl Fix {

@@ -54,7 +54,7 @@ pub(super) fn findings(
                 continue;
             } else {
                 format!(
-                    "{}, by hand: the automatic change does not parse",
+                    "{} by hand (the result of the automatic change does not parse)",
                     fix.title
                 )
             };

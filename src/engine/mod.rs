@@ -20,6 +20,7 @@ mod reported;
 mod run;
 mod starts;
 mod surfaces;
+mod trace;
 mod whereabouts;
 mod whose;
 mod workspace;
@@ -29,8 +30,9 @@ pub use config::{Compat, Config, GivenHeader};
 pub use dump::{Stage, dump};
 pub use needs::{NewFile, Origin, Origins};
 pub use prove::{Bytes, analyze_after, open_findings, prove};
-pub use readiness::{Counted, Open, OpenKind};
+pub use readiness::{Open, OpenKind};
 pub use surfaces::surfaces;
+pub use trace::trace;
 pub use whereabouts::{FunctionLines, LineKind, Whereabouts, lines_of, whereabouts};
 
 use std::collections::BTreeSet;

@@ -3,7 +3,6 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use rustc_hash::FxHashSet;
 
@@ -12,8 +11,8 @@ use super::{Config, Stopped};
 use crate::edit::{Confidence, EditSet, FixId};
 use crate::facts::{Fact, listed};
 use crate::package::Package;
-use crate::rule::{Finding, Outcome, PackageCx, Rule, Suppression, suppressions};
-use crate::source::{ByteOffset, FileId};
+use crate::rule::{Finding, Outcome, PackageCx, Rule, Suppression, fold, suppressions};
+use crate::source::{ByteOffset, FileId, FileSet};
 use crate::transforms;
 use crate::writes::{IN_MACRO, Left, Places, Reach, Why};
 
@@ -71,44 +70,26 @@ impl OpenKind {
             || is_shared && finding.notes.iter().any(|note| files.contains(&note.file))
     }
 
-    /// `1 borrowed reference`, `3 borrowed references`.
-    #[must_use]
-    pub fn counted(self, count: usize) -> Counted {
-        Counted(self, count)
-    }
-}
-
-/// A number of open things of one kind, in words.
-#[derive(Debug, Clone, Copy)]
-pub struct Counted(OpenKind, usize);
-
-impl fmt::Display for Counted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (one, many) = match self.0 {
-            OpenKind::BorrowedReference => ("borrowed reference", "borrowed references"),
-            OpenKind::CriticalSection => ("missing or wrong section", "missing or wrong sections"),
-            OpenKind::StaticVariable => ("static variable", "static variables"),
-            OpenKind::ObjectState => ("type with unlocked fields", "types with unlocked fields"),
-            OpenKind::LibraryCall => (
-                "call of a function with static state",
-                "calls of functions with static state",
-            ),
-            OpenKind::DetachedCall => ("detached call", "detached calls"),
-            OpenKind::ObjectAccess => ("unsafe object access", "unsafe object accesses"),
-            OpenKind::Memory => ("wrong memory domain", "wrong memory domains"),
-            OpenKind::NotUnderstood => (
-                "function that was not analysed",
-                "functions that were not analysed",
-            ),
-        };
-        write!(f, "{} {}", self.1, if self.1 == 1 { one } else { many })
+    /// What findings of this kind are about.
+    const fn about(self) -> &'static str {
+        match self {
+            Self::BorrowedReference => "borrowed references",
+            Self::CriticalSection => "critical sections",
+            Self::StaticVariable => "static variables",
+            Self::ObjectState => "fields without a lock",
+            Self::LibraryCall => "C functions with static state",
+            Self::DetachedCall => "calls while the thread is detached",
+            Self::ObjectAccess => "unsafe use of objects",
+            Self::Memory => "memory allocators",
+            Self::NotUnderstood => "functions that were not analysed",
+        }
     }
 }
 
 /// What is open in the files of one module.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Open {
-    /// How many things of each kind.
+    /// How many findings of each kind, as they are shown.
     pub kinds: BTreeMap<OpenKind, usize>,
     /// Whether all rules about races ran, on all functions.
     pub is_complete: bool,
@@ -133,14 +114,37 @@ impl Open {
         !self.left.is_empty()
     }
 
-    /// The counts in words: `2 borrowed references, 1 static variable`.
+    /// The counts in words: `3 findings without a safe fix (2 about borrowed references, 1 about static variables)`.
     #[must_use]
     pub fn in_words(&self) -> String {
-        let parts = self.kinds.iter();
-        let parts: Vec<String> = parts
-            .map(|(kind, n)| kind.counted(*n).to_string())
-            .collect();
-        parts.join(", ")
+        self.counted(|_| String::new())
+    }
+
+    /// The same, with what `more` says of each kind.
+    fn counted(&self, more: impl Fn(OpenKind) -> String) -> String {
+        let unread = self.kinds.get(&OpenKind::NotUnderstood).copied();
+        let unread = unread.map(|n| match n {
+            1 => "1 function that was not analysed".to_owned(),
+            _ => format!("{n} {}", OpenKind::NotUnderstood.about()),
+        });
+        let kinds = self.kinds.iter();
+        let kinds = kinds.filter(|(kind, _)| **kind != OpenKind::NotUnderstood);
+        let each =
+            |(kind, n): (&OpenKind, &usize)| format!("{n} about {}{}", kind.about(), more(*kind));
+        let parts: Vec<String> = kinds.clone().map(each).collect();
+        let findings = match kinds.map(|(_, n)| n).sum() {
+            0 => None,
+            1 => Some(format!(
+                "1 finding without a safe fix ({})",
+                parts[0].trim_start_matches("1 ")
+            )),
+            n => Some(format!(
+                "{n} findings without a safe fix ({})",
+                parts.join(", ")
+            )),
+        };
+        let parts: Vec<String> = findings.into_iter().chain(unread).collect();
+        parts.join(" and ")
     }
 
     /// What is open of a module that is declared: whoever did that has answered for its locks.
@@ -170,19 +174,14 @@ impl Open {
         };
         let mut parts = Vec::new();
         if !self.kinds.is_empty() {
-            let named = self.kinds.iter().map(|(kind, n)| match kind {
-                OpenKind::StaticVariable => {
-                    format!("{} ({})", kind.counted(*n), listed(&self.statics, SHOWN))
-                }
-                _ => kind.counted(*n).to_string(),
+            let named = self.counted(|kind| match kind {
+                OpenKind::StaticVariable => format!(" ({})", listed(&self.statics, SHOWN)),
+                _ => String::new(),
             });
-            let named = named.collect::<Vec<_>>().join(", ");
-            parts.push(format!(
-                "the open findings of this module are resolved: {named}"
-            ));
+            parts.push(format!("you first resolve {named}"));
         } else if !self.is_complete {
-            let rest = "nothing else in this module has shared mutable state without a lock: \
-                        static variables, caches, fields of objects, C libraries";
+            let rest = "nothing else in this module changes shared data without a lock \
+                        (static variables, caches, fields of objects, C libraries)";
             parts.push(rest.to_owned());
         }
         parts.extend(self.left.iter().map(|(why, names)| {
@@ -196,34 +195,41 @@ impl Open {
 /// What a person has to confirm of places that are left.
 const fn asked(why: Why) -> &'static str {
     match why {
-        Why::Writes => "these writes, which methods reach without a known lock, do not race",
-        Why::Member => "Python code does not read or set these while they are in use",
-        Why::Calls => {
-            "these calls are safe if several threads make them with the same data at the \
-             same time"
+        Why::Writes => {
+            "no two threads make these writes to the same data, although no lock was found \
+             around them"
         }
+        Why::Member => {
+            "no Python code uses these members, or what these calls read, at the same time"
+        }
+        Why::Calls => "several threads may make these calls with the same data at the same time",
         Why::Assembly => "this assembly writes no shared memory",
-        Why::Unguarded => "these are safe without the lock that guards them elsewhere",
+        Why::Unguarded => {
+            "these uses are safe without the lock that other code holds for the same data"
+        }
         Why::Decides => {
-            "no other thread changes these atomic numbers between the read and the step \
-             that depends on them"
+            "no other thread changes these atomic numbers between the read and the code that \
+             depends on it"
         }
         Why::Guarded => {
-            "what was read under the lock of these is not used after the lock is released, and \
-             values that belong together change within one hold of the lock"
+            "no code uses what it read under the lock of these objects after the lock is released, \
+             and values that belong together change under one hold of the lock"
         }
-        Why::Once => "all uses of what these functions set come after the call that runs them",
+        Why::Once => "these functions have run before anything uses what they set",
         Why::Again => {
             "Python code does not call `__init__` again on an object that other threads use"
         }
         Why::Stale => {
-            "no other thread changes or frees these before they are used (a size that was read \
-             separately, an object whose reference was given up, a borrowed value)"
+            "these values are still valid when they are used (a size that was read earlier, an \
+             object whose reference was given up, a borrowed value)"
         }
         Why::Unproven => {
             "no other thread uses what these change while they run (this could not be proven)"
         }
-        Why::Unread => "these are safe although no analysed file defines them or shows all uses",
+        Why::Unread => {
+            "several threads may use these at the same time (their definition, or some of their \
+             uses, could not be analysed)"
+        }
     }
 }
 
@@ -239,6 +245,14 @@ fn left_out(findings: &[Finding]) -> BTreeSet<usize> {
     conflicts.iter().map(|it| it.rejected.0 as usize).collect()
 }
 
+/// For each finding that is shown as one with others, the first of them.
+fn folded(files: &FileSet, findings: &[Finding]) -> BTreeMap<usize, usize> {
+    let all: Vec<&Finding> = findings.iter().collect();
+    let groups = fold(files, &all).into_iter();
+    let members = groups.flat_map(|(first, (_, all))| all.into_iter().map(move |at| (at, first)));
+    members.collect()
+}
+
 /// What a run knows of the modules of a package.
 pub(super) struct Readiness<'c, 'a> {
     cx: &'c PackageCx<'a>,
@@ -248,6 +262,8 @@ pub(super) struct Readiness<'c, 'a> {
     files: BTreeMap<FileId, FxHashSet<FileId>>,
     /// See [`left_out`]; looked for once a module is asked for.
     left_out: OnceCell<BTreeSet<usize>>,
+    /// See [`folded`].
+    folded: OnceCell<BTreeMap<usize, usize>>,
     /// Where [`Open::left`] comes from, looked for once a module is asked for.
     reach: OnceCell<Reach<'c, 'a>>,
 }
@@ -274,6 +290,7 @@ impl<'c, 'a> Readiness<'c, 'a> {
             comments: comments.collect(),
             files: files_of_modules(cx, package),
             left_out: OnceCell::new(),
+            folded: OnceCell::new(),
             reach: OnceCell::new(),
         }
     }
@@ -294,6 +311,10 @@ impl<'c, 'a> Readiness<'c, 'a> {
             ..Open::default()
         };
         let left_out = self.left_out.get_or_init(|| left_out(findings));
+        let folded = self
+            .folded
+            .get_or_init(|| folded(self.cx.program.files, findings));
+        let mut counted = BTreeSet::new();
         for (at, finding) in findings.iter().enumerate() {
             let Some(kind) = OpenKind::of(finding.rule).filter(|kind| kind.concerns(finding, own))
             else {
@@ -304,7 +325,9 @@ impl<'c, 'a> Readiness<'c, 'a> {
                 open.word.extend(confirmed.into_iter().flatten().cloned());
                 continue;
             }
-            *open.kinds.entry(kind).or_default() += 1;
+            if counted.insert(folded.get(&at).copied().unwrap_or(at)) {
+                *open.kinds.entry(kind).or_default() += 1;
+            }
             if kind == OpenKind::StaticVariable {
                 let name = self.cx.file(finding.file).text(finding.span);
                 open.statics.insert(name.into_owned());

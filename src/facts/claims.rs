@@ -130,16 +130,16 @@ impl Claim {
         let with = listed(&subject.with, SHOWN);
         match self {
             Self::KeepsLists => format!(
-                "`{name}` does not change a list while its caller reads the items: the copy would \
-                 not show that"
+                "`{name}` does not change a list while its caller reads the items (the copy would \
+                 not show that)"
             ),
             Self::KeepsDicts => format!(
-                "`{name}` does not change a dict that its caller reads later: the copy would not \
-                 show the change"
+                "`{name}` does not change a dict that its caller reads later (the copy would not \
+                 show the change)"
             ),
             Self::LetsLive => format!(
-                "`{name}()` works if an object that its caller holds is still alive: it may remove \
-                 the object from its container, and {}",
+                "`{name}()` works if an object that its caller holds is still alive (it may remove \
+                 the object from its container, and {})",
                 subject.with.concat()
             ),
             Self::NoLongjmp => format!(
@@ -151,12 +151,12 @@ impl Claim {
             ),
             Self::HasWeakList => format!(
                 "every object that `{name}` gets has a type whose list of weak references is in \
-                 {with}: for any other type, the call raises `SystemError`"
+                 {with} (for any other type, the call raises `SystemError`)"
             ),
-            Self::NotCalled => format!("no code calls `{name}`: no analysed code does"),
+            Self::NotCalled => format!("no code calls `{name}` (no analysed code does)"),
             Self::StaysInThread => format!("no pointer into `{name}` is passed to another thread"),
             Self::StandsAlone => {
-                format!("no other state has to agree with the value of `{name}`")
+                format!("no other data has to agree with the value of `{name}`")
             }
             Self::FilledBefore => {
                 format!("`{name}` is already filled where it is read without the mutex")
@@ -165,12 +165,13 @@ impl Claim {
             Self::HasThreadLocal => "the compiler supports `_Thread_local` of C11".to_owned(),
             Self::NotOnWindows => not_on_windows(name, subject.with.first()),
             Self::TimeZoneStays => format!(
-                "`TZ` does not change while the program runs, or `tzset` is called then: `{name}` \
-                 asks for it each time, {with} need not, and need not set `tzname` either"
+                "`TZ` does not change while the program runs, or `tzset` is called after each \
+                 change (`{name}` reads `TZ` each time; {with} need not, and need not set `tzname` \
+                 either)"
             ),
             Self::HeaderHasAll => format!(
                 "the missing header `{name}` (a submodule?), which {with} includes, defines all \
-                 that fixes call"
+                 functions that the fixes call"
             ),
             Self::HeaderFitsBuild => subject.with.join("; "),
         }
@@ -310,19 +311,13 @@ fn not_on_windows(file: &str, function: Option<&String>) -> String {
 }
 
 fn methods_may_wait(name: &str, others: &[String]) -> String {
-    let use_ = match others {
-        [] => {
-            return format!(
-                "calls of the methods of `{name}` on one object may wait for each other"
-            );
-        }
-        [_] => "uses",
-        _ => "use",
-    };
-    format!(
-        "it is safe that {} {use_} the fields of `{name}` without the lock of the object",
-        listed(others, SHOWN)
-    )
+    match others {
+        [] => format!("two threads that call methods of the same `{name}` may wait for each other"),
+        _ => format!(
+            "{} may use the fields of `{name}` without the lock of the object",
+            listed(others, SHOWN)
+        ),
+    }
 }
 
 /// The first `most` names for a sentence, in backticks unless they have some: `` `f`, `g` and 2 more ``

@@ -48,6 +48,8 @@ fn module_name(function: &str) -> Option<&str> {
     function
         .strip_prefix("PyInit_")
         .or_else(|| function.strip_prefix("PyInitU_"))
+        // `PyInit_ ## NAME`, where the build gives the name and the header has it as a string.
+        .map(|name| name.trim_matches('"'))
 }
 
 /// One `PyInit_` function with its variants.

@@ -41,12 +41,12 @@ const CYTHON: Generator = Generator {
 static GENERATORS: &[Generator] = &[
     Generator {
         name: "compatibility header",
-        advice: "leave it as it is: it provides functions of newer Pythons",
+        advice: "leave it as it is (it provides functions of newer Pythons)",
         banners: &[COMPAT_MARK],
     },
     Generator {
         name: "pythoncapi-compat",
-        advice: "leave it as it is, or update it: it provides functions of newer Pythons",
+        advice: "leave it as it is, or update it (it provides functions of newer Pythons)",
         banners: &[
             "new C API functions to old Python versions",
             // Older copies break the line behind it.

@@ -96,8 +96,8 @@ pub fn not_analysed(package: &Package) -> Vec<String> {
         let files_word = if files == 1 { "file" } else { "files" };
         let with_calls = match calls {
             0 => String::new(),
-            1 => " with 1 borrowed-reference call".to_owned(),
-            _ => format!(" with {calls} borrowed-reference calls"),
+            1 => " (with 1 borrowed reference)".to_owned(),
+            _ => format!(" (with {calls} borrowed references)"),
         };
         format!("{files} {files_word} {what}{with_calls}{advice}")
     };

@@ -99,7 +99,7 @@ pub enum SharedKind {
 impl fmt::Display for SharedKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ParsedArgument => f.write_str("an argument of the caller"),
+            Self::ParsedArgument => f.write_str("an argument that Python code passes"),
             Self::Parameter(name) => write!(f, "`{name}`, which the caller passes"),
             Self::Global(name) => write!(f, "`{name}`, a variable that all threads share"),
             Self::Field(name) => write!(f, "`{name}`, a field that other threads can reach"),
@@ -112,11 +112,13 @@ impl fmt::Display for SharedKind {
             Self::FromCall(name) => write!(f, "the result of `{name}()`"),
             Self::ModuleOrTypeDict => f.write_str("the dict of a module or type"),
             Self::Interpreter => f.write_str("a dict of the interpreter"),
-            Self::WeakReference => f.write_str("a weak reference, which keeps nothing alive"),
+            Self::WeakReference => {
+                f.write_str("a weak reference, which does not keep its object alive")
+            }
             Self::Published { line, .. } => {
                 write!(
                     f,
-                    "a container made here, and passed on or emptied on line {line}"
+                    "a container that is made here, and passed on or emptied on line {line}"
                 )
             }
             Self::Unknown => f.write_str("a container of unknown origin"),

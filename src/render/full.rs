@@ -2,7 +2,7 @@
 
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
 
-use super::{View, what_to_do};
+use super::{View, label};
 use crate::rule::{self, Finding, Note, Outcome};
 use crate::source::{ByteSpan, FileId, SourceFile};
 
@@ -35,19 +35,21 @@ pub(super) fn finding(view: View<'_>, finding: &Finding, id: Option<&str>) -> St
 }
 
 fn footer<'a>(group: Group<'a>, outcome: &'a Outcome, id: Option<&str>) -> Group<'a> {
-    let what = what_to_do(outcome);
-    let Outcome::Fix(fix) = outcome else {
-        return group.element(Level::HELP.message(what));
+    let label = label(outcome);
+    let fix = match outcome {
+        Outcome::Fix(fix) => fix,
+        Outcome::Manual(text) | Outcome::Safe(text) => {
+            return group.element(Level::HELP.with_name(label).message(text));
+        }
     };
-    let id = id.map_or(String::new(), |id| format!(" {id}"));
-    let help = Level::HELP.message(format!("{what}{id}: {}", fix.title));
-    let group = group.element(help);
+    let label = id.map_or(label.to_owned(), |id| format!("{label} {id}"));
+    let group = group.element(Level::HELP.with_name(label).message(&fix.title));
     let open = fix.assumptions.iter();
-    let open = open.map(|assumption| format!("to confirm: {assumption}"));
+    let open = open.map(|assumption| ("to confirm", assumption.to_string()));
     let confirmed = fix.confirmed.iter();
-    let confirmed = confirmed.map(|fact| format!("by your word in the configuration: {fact}"));
-    open.chain(confirmed).fold(group, |group, text| {
-        group.element(Level::NOTE.message(text))
+    let confirmed = confirmed.map(|fact| ("confirmed in the configuration", fact.to_string()));
+    open.chain(confirmed).fold(group, |group, (name, text)| {
+        group.element(Level::NOTE.with_name(name).message(text))
     })
 }
 

@@ -184,16 +184,25 @@ fn whole_message(finding: &Finding) -> String {
     format!("{} [{}]", finding.message, what_to_do(&finding.outcome))
 }
 
-/// The end of a finding's line: `safe fix`, `safe fix by your word`, `review fix`, `manual: why`, `safe as is: why`.
+/// The end of a finding's line: `safe fix`, `by hand: advice`, `safe as is: why`.
 fn what_to_do(outcome: &Outcome) -> String {
+    let label = label(outcome);
+    match outcome {
+        Outcome::Fix(_) => label.to_owned(),
+        Outcome::Manual(text) | Outcome::Safe(text) => format!("{label}: {text}"),
+    }
+}
+
+/// What kind of answer a finding has.
+fn label(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Fix(fix) => match fix.confidence {
-            Confidence::Safe if !fix.confirmed.is_empty() => "safe fix by your word".to_owned(),
-            Confidence::Safe => "safe fix".to_owned(),
-            Confidence::Review => "review fix".to_owned(),
+            Confidence::Safe if !fix.confirmed.is_empty() => "safe fix by your word",
+            Confidence::Safe => "safe fix",
+            Confidence::Review => "review fix",
         },
-        Outcome::Manual(reason) => format!("manual: {reason}"),
-        Outcome::Safe(reason) => format!("safe as is: {reason}"),
+        Outcome::Manual(_) => "by hand",
+        Outcome::Safe(_) => "safe as is",
     }
 }
 

@@ -136,7 +136,7 @@ fn concise_is_one_line_for_each_finding() {
         b"item",
         manual,
     );
-    insta::assert_snapshot!(text, @"m.c:2:5: UG101 borrowed-list-item: `item` is borrowed from a list that other threads can change [manual: the item is returned]");
+    insta::assert_snapshot!(text, @"m.c:2:5: UG101 borrowed-list-item: `item` is borrowed from a list that other threads can change [by hand: the item is returned]");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn full_marks_the_place_whatever_the_encoding() {
     2 |   /* �� */ g(item); 
       |              ^^^^
       |
-      = help: safe fix abcdef: own the item
+      = safe fix abcdef: own the item
     ");
 }
 
@@ -300,7 +300,7 @@ fn the_markdown_report_reads_well() {
 
     | module | file | initialisation | declared | open |
     |---|---|---|---|---|
-    | `m` | src/m.c | single-phase | no | 1 static variable |
+    | `m` | src/m.c | single-phase | no | 1 finding without a safe fix (about static variables) |
 
     ## Findings by rule
 
@@ -391,7 +391,7 @@ fn advice_without_a_fix_comes_with_the_code() {
     2 | int x;
       |     ^
       |
-      = help: manual: the item is returned
+      = by hand: the item is returned
     ````
     ");
     assert!(page.contains("\n````\n"), "{page}");

@@ -31,9 +31,9 @@ use crate::program::{Body, ItemId, Program, ProgramItem, Types};
 const MEMBERS_SINCE: PyVersion = PyVersion::new(3, 9);
 
 /// What must hold for a call that clears the list of an object, whatever the list has in it.
-pub const COUNT_IS_ZERO: &str = "the reference count of the object is 0 at the call: \
-                                 `PyObject_ClearWeakRefs` raises `SystemError` for an object that \
-                                 is alive";
+pub const COUNT_IS_ZERO: &str = "the reference count of the object is 0 at the call \
+                                 (`PyObject_ClearWeakRefs` raises `SystemError` for an object that \
+                                 is alive)";
 
 /// The same of the objects that the function `name` of the file at `path` gets.
 #[must_use]

@@ -1,7 +1,6 @@
 //! One finding for what has one cause.
 //!
-//! Only what is shown is folded: each finding keeps its own name, silences only itself and counts
-//! for itself where a module is to be declared.
+//! Only what is shown and counted is folded: each finding keeps its own name and silences only itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -105,12 +104,12 @@ fn together(files: &FileSet, cause: &Cause, all: &[&Finding]) -> Finding {
                 n => format!(" and {n} more"),
             };
             finding.message = format!(
-                "the same functions write {count} static variables while other threads may use \
-                 them: {names}{rest}"
+                "the same functions write {count} static variables without a lock ({names}{rest}); \
+                 other threads may use them at the same time"
             );
             finding.outcome = Outcome::Manual(
-                "set all of them during module initialisation, move them to the module state, or \
-                 hold one `PyMutex` around every write and every use"
+                "hold one `PyMutex` around every write and every use, or keep them for each thread \
+                 or in the module state"
                     .to_owned(),
             );
         }
@@ -237,7 +236,7 @@ mod tests {
         ];
         let text = "int a1;\nint a2;\nint a3;\nint b;\n";
         let what = [("a1", pair), ("a2", pair), ("b", &pair[..1]), ("a3", pair)];
-        insta::assert_snapshot!(folded(text, &what, &RULE), @r#"[0, 1, 3] line 1: the same functions write 3 static variables while other threads may use them: `a1`, `a2`, `a3` ["`init` writes it here", "`quit` writes it here, and in 2 more places", "`a2` races", "`a3` races"]"#);
+        insta::assert_snapshot!(folded(text, &what, &RULE), @r#"[0, 1, 3] line 1: the same functions write 3 static variables without a lock (`a1`, `a2`, `a3`); other threads may use them at the same time ["`init` writes it here", "`quit` writes it here, and in 2 more places", "`a2` races", "`a3` races"]"#);
         assert_eq!(folded(text, &what[1..], &RULE), "");
     }
 

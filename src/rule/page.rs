@@ -2,10 +2,16 @@
 
 use super::Rule;
 
-/// The heading of the table.
-const DECLINES: &str = "## When it declines";
+/// The heading of the table in the source.
+const LIMITS: &str = "## Limits";
 
-/// Where a rule stops: a row of the table under *When it declines*.
+/// The headings of the lists that the page has in its place, with what happens in the cases of each.
+const LISTS: [(&str, &[&str]); 2] = [
+    ("## What it does not report", &["no finding", "not seen"]),
+    ("## When there is no fix", &["manual"]),
+];
+
+/// Where a rule stops: a row of the table under *Limits*.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limit {
     /// The case, a sentence without its full stop.
@@ -26,37 +32,29 @@ impl Limit {
             rest: rest.to_owned(),
         })
     }
-
-    /// Whether there is no fix in that case. The page names only these.
-    fn declines(&self) -> bool {
-        matches!(self.then.as_str(), "manual" | "no finding")
-    }
 }
 
 impl Rule {
-    /// The rule's page. Of the table of limits it has a list.
+    /// The rule's page. In place of the table of limits it has two lists.
     #[must_use]
     pub fn page(&self) -> String {
         let text = self.text();
-        let Some((before, table)) = text.split_once(&format!("{DECLINES}\n")) else {
+        let Some((before, table)) = text.split_once(&format!("{LIMITS}\n")) else {
             return text;
         };
         let end = table.find("\n## ").map_or(table.len(), |at| at + 1);
         let (table, after) = table.split_at(end);
-        let mut list = String::new();
-        for line in table.lines() {
-            let limit = Limit::of_row(line).filter(Limit::declines);
-            match limit {
-                Some(limit) => list += &wrapped(&format!("{}.", limit.case), 100, "- ", "  "),
-                None if line.starts_with('|') => continue,
-                None => list += line,
+        let limits: Vec<Limit> = table.lines().filter_map(Limit::of_row).collect();
+        let mut page = before.to_owned();
+        for (heading, thens) in LISTS {
+            let cases = limits.iter().filter(|it| thens.contains(&&*it.then));
+            let items = cases.map(|it| wrapped(&format!("{}.", it.case), 100, "- ", "  "));
+            let items: Vec<String> = items.collect();
+            if !items.is_empty() {
+                page += &format!("{heading}\n{}\n\n", items.join("\n"));
             }
-            list.push('\n');
         }
-        match list.trim().is_empty() {
-            true => format!("{before}{after}"),
-            false => format!("{before}{DECLINES}\n{list}{after}"),
-        }
+        page + after
     }
 
     /// The text under the heading `## title` of the page; `None` if there is no such heading.
@@ -74,7 +72,7 @@ impl Rule {
     #[must_use]
     pub fn limits(&self) -> Vec<Limit> {
         let text = self.text();
-        let lines = text.lines().skip_while(|line| *line != DECLINES);
+        let lines = text.lines().skip_while(|line| *line != LIMITS);
         let rows = lines.skip(1).take_while(|line| !line.starts_with("## "));
         rows.filter_map(Limit::of_row).collect()
     }
@@ -120,7 +118,7 @@ mod tests {
         /// ## What it does
         /// Nothing.
         ///
-        /// ## When it declines
+        /// ## Limits
         /// | limit | what happens then | sample | what to do |
         /// |---|---|---|---|
         /// | Always | manual | `a \|\| b` | Wait. |
@@ -141,12 +139,15 @@ mod tests {
     }
 
     #[test]
-    fn the_table_becomes_a_list_of_what_is_declined() {
+    fn the_table_becomes_lists_of_what_is_not_reported_and_not_fixed() {
         insta::assert_snapshot!(EXAMPLE.page(), @"
         ## What it does
         Nothing.
 
-        ## When it declines
+        ## What it does not report
+        - Never.
+
+        ## When there is no fix
         - Always.
 
         ## References

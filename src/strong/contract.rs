@@ -138,7 +138,8 @@ impl<'c, 'a> Search<'c, 'a> {
             self.helpers.insert(name);
             return;
         };
-        self.refuse(&name, why);
+        let why = format!("there is no automatic fix, because {why}");
+        self.refuse(&name, &why);
     }
 
     /// Whether a function without calls is one that others could call, and cannot: nobody counts on
@@ -166,10 +167,8 @@ impl<'c, 'a> Search<'c, 'a> {
         if more > 0 {
             callers = format!("{}, and {more} more)", callers.trim_end_matches(')'));
         }
-        let reason = format!(
-            "the function returns the borrowed reference, so its callers{callers} must be changed \
-             with it, which is not possible here: {why}"
-        );
+        let reason =
+            format!("return a strong reference, and release it in the callers{callers}; {why}");
         self.helpers.remove(name);
         self.refused
             .insert(name.to_owned(), Reason::Contract(reason));
@@ -254,7 +253,7 @@ impl<'c, 'a> Search<'c, 'a> {
                     continue;
                 }
                 let entry = obstacles.entry(name.clone());
-                entry.or_insert_with(|| why.to_string());
+                entry.or_insert_with(|| format!("in `{}`, {why}", function.name));
             }
         }
         (more, obstacles)

@@ -183,7 +183,7 @@ pub(super) fn needs_gil(cx: &PackageCx<'_>, site: CallSite) -> bool {
 
 /// The lookups in containers that other threads may change; what the others come to goes to
 /// `outcomes`.
-fn shared(
+pub(super) fn shared(
     cx: &PackageCx<'_>,
     item: ItemId,
     outcomes: &mut BTreeMap<ExprId, Outcome>,

@@ -25,9 +25,9 @@ use crate::rule::{CallSite, Outcome, PackageCx};
 /// The call that gives the pointer.
 pub(super) const ITEMS: &str = "PySequence_Fast_ITEMS";
 
-const BY_HAND: &str = "another thread may change the list while its items are read through a \
-                       pointer: first make a tuple of the list (`PySequence_Tuple`), use the size \
-                       of the tuple, and release the tuple after the last use";
+const BY_HAND: &str = "first make a tuple of the list (`PySequence_Tuple`), use the size of the \
+                       tuple, and release the tuple after the last use (another thread may change \
+                       the list while its items are read through a pointer)";
 
 /// What becomes of `site`, a call of [`ITEMS`].
 pub(super) fn outcome(cx: &PackageCx<'_>, site: CallSite) -> Outcome {

@@ -37,8 +37,8 @@ impl Draft<'_, '_> {
         self.doubt_exception(lookup);
         if let Some(name) = jumped_back(self.scene.tree, self.scene.cfg, lookup.call) {
             self.fix.assume(format!(
-                "nothing jumps back to `{name}` while the function owns the object: it would then \
-                 not be released, or be released twice"
+                "nothing jumps back to `{name}` while the function owns the object (the object \
+                 would then not be released, or be released twice)"
             ));
         }
     }

@@ -120,8 +120,8 @@ fn adopted(scene: &Scene<'_>, stored: Stored, replacement: &'static Replacement)
     if is_read && !taken.is_tested {
         // The count read the object, and nothing does so any more.
         fix.assume(format!(
-            "no other thread removes the item first: the code does not test `{place}`, which is \
-             `NULL` if `{}` finds nothing",
+            "no other thread removes the item first (the code does not test `{place}`, which is \
+             `NULL` if `{}` finds nothing)",
             replacement.strong
         ));
     }
@@ -318,7 +318,7 @@ fn kept(scene: &Scene<'_>, found: &Static) -> Result<Fix, Reason> {
     let name = &scene.function.name;
     if !alone(scene.cx, None).contains(&**name) {
         draft.fix.assume(format!(
-            "no other thread uses `{}` while `{name}` replaces it: the old object is released",
+            "no other thread uses `{}` while `{name}` replaces it (the old object is released)",
             found.text
         ));
     }

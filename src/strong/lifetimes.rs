@@ -49,8 +49,8 @@ impl Draft<'_, '_> {
             };
             let text = || {
                 format!(
-                    "`{function}()` works if `{name}` is still alive: it may remove the object from \
-                     its container while this function holds it, and {how}"
+                    "`{function}()` works if `{name}` is still alive (it may remove the object \
+                     from its container while this function holds it, and {how})"
                 )
             };
             let assumption = self.claim(Claim::LetsLive, function, Some(how), text);

@@ -149,7 +149,7 @@ pub(super) fn plan(scene: &Scene<'_>, calls: &[(ExprId, &'static Replacement)]) 
 }
 
 /// The lookups that can be rewritten where they stand, in the order in which they run.
-fn lookups(
+pub(super) fn lookups(
     scene: &Scene<'_>,
     calls: &[(ExprId, &'static Replacement)],
     declined: &mut BTreeMap<ExprId, Reason>,
@@ -245,8 +245,8 @@ fn fits(
     }
     if is_traverse(scene) {
         return Err(Reason::NoSwap(
-            "a traverse function runs while all threads are stopped, and must not change \
-             reference counts: visit the container itself",
+            "visit the container itself (a traverse function must not change reference counts, \
+             because it runs while all threads are stopped)",
         ));
     }
     if matches!(shape, Shape::Presence(..)) && replacement.form != (Form::Out { arg: 2 }) {
@@ -291,7 +291,7 @@ fn is_traverse(scene: &Scene<'_>) -> bool {
 }
 
 /// `apart` are lookups whose results other variables hold.
-fn homes(scene: &Scene<'_>, lookups: &[Lookup], apart: &BTreeSet<ExprId>) -> Vec<Home> {
+pub(super) fn homes(scene: &Scene<'_>, lookups: &[Lookup], apart: &BTreeSet<ExprId>) -> Vec<Home> {
     let mut homes = Vec::new();
     let mut by_local: BTreeMap<LocalId, Vec<Lookup>> = BTreeMap::new();
     for lookup in lookups {

@@ -137,10 +137,10 @@ fn message(api: &str, verdict: &Verdict, outcome: &Outcome) -> String {
             format!("`{api}` returns {given}, and nothing can free the object here")
         }
         (_, Outcome::Safe(_)) => {
-            format!("`{api}` returns {given}, of which only the address is used")
+            format!("`{api}` returns {given}, but the code does not use the object")
         }
         (Verdict::Shared(kind), _) => {
-            format!("`{api}` returns {given} from {kind}: another thread can free it")
+            format!("`{api}` returns {given} from {kind}; another thread can free the object")
         }
     }
 }
@@ -199,9 +199,9 @@ fn path(cx: &PackageCx<'_>, site: CallSite) -> Vec<Note> {
     let mut notes = vec![note((file, span), "borrowed here")];
     match freed {
         Some((place, name)) => {
-            let text = format!("`{name}` can run Python code, which may free it");
+            let text = format!("`{name}` can run Python code, which may free the object");
             notes.push(note(place, &text));
-            notes.push(note(used, "used here, after that"));
+            notes.push(note(used, "used here, after that call"));
         }
         None => notes.push(note(
             used,
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn messages_name_the_container() {
         let shared = Verdict::Shared(SharedKind::Global("cache".into()));
-        insta::assert_snapshot!(message("PyDict_GetItem", &shared, &Outcome::Manual(Reason::Field.to_string())), @"`PyDict_GetItem` returns a borrowed reference from `cache`, a variable that all threads share: another thread can free it");
+        insta::assert_snapshot!(message("PyDict_GetItem", &shared, &Outcome::Manual(Reason::Field.to_string())), @"`PyDict_GetItem` returns a borrowed reference from `cache`, a variable that all threads share; another thread can free the object");
         let safe = Verdict::Safe(Proof {
             reason: SafeReason::Kwargs,
             sentence: String::new(),

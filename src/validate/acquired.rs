@@ -48,7 +48,7 @@ pub(super) fn failure(
         return wrong("do not read the fields in a section and release them after the call");
     };
     if !is_same_but(split, &read, original.program.files, files) {
-        return wrong("together do not do what the original function did");
+        return wrong("together do not do what the function did before it was split");
     }
     if detaches(split.body) && read.iter().any(|read| read.is_held) {
         return wrong("may release what they hold while the thread is detached");

@@ -45,8 +45,8 @@ pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure
     let (_, name) =
         raising(&graph).find(|(start, _)| start.is_cleared(&graph, &clears, &is_left))?;
     let reason = format!(
-        "no item is missing while the exception of an earlier `{name}` is pending: that exception \
-         would be dropped"
+        "no item is missing while the exception of an earlier `{name}` is pending (that exception \
+         would be dropped)"
     );
     Some((None, Failure::Unknown(reason.into())))
 }

@@ -43,8 +43,8 @@ pub(super) fn failure(changed: Changed<'_>) -> Option<(Option<ByteSpan>, Failure
     let is_new = |trouble: &Trouble| is_new(item, function, applied, trouble);
     let Report::Complete(troubles) = follow(function, &made, original.callees, &is_new) else {
         let call = changed.call_of(&made[0]);
-        let reason = "each reference is released exactly once: the function has too many paths \
-                      for a proof";
+        let reason = "each reference is released exactly once (the function has too many paths for \
+                      a proof)";
         return Some((call, Failure::Unknown(reason.into())));
     };
     let mut wrong = troubles.iter().filter(|it| !it.problem.is_doubt());

@@ -374,7 +374,7 @@ fn demote(finding: &mut Finding, failure: Failure) {
     match (failure, &mut finding.outcome) {
         (Failure::Wrong(reason), outcome) => {
             *outcome = Outcome::Manual(format!(
-                "the automatic rewrite failed validation: {reason}; change this function by hand"
+                "change this function by hand (the automatic rewrite failed validation: {reason})"
             ));
         }
         (Failure::Unknown(reason), Outcome::Fix(fix)) => fix.assume(reason),

@@ -167,8 +167,8 @@ fn unreleased(changed: Changed<'_>) -> Vec<(Option<ByteSpan>, Failure)> {
             && !is_owned()
     };
     let Report::Complete(troubles) = follow(function, &seeds, original.callees, &counts) else {
-        let reason = "each reference is released exactly once: the function has too many paths \
-                      for a proof";
+        let reason = "each reference is released exactly once (the function has too many paths for \
+                      a proof)";
         return vec![(None, Failure::Unknown(reason.into()))];
     };
     if troubles.is_empty() {
@@ -193,7 +193,7 @@ fn unreleased(changed: Changed<'_>) -> Vec<(Option<ByteSpan>, Failure)> {
             |at| {
                 let line = original.program.files.get(item.place.0).position(at).line.0;
                 let what = describe(function, &seeds, trouble);
-                format!("{what}, as in the original code (line {line}): this is intended")
+                format!("{what}, as in the original code (line {line}), and this is intended")
             },
         );
         let call = changed.call_of(&seeds[trouble.seed]);

@@ -149,7 +149,7 @@ impl Change<'_> {
                     )),
                     None => Failure::Unknown(format!(
                         "in `{}`, the `Py_INCREF` and `Py_DECREF` calls for `{name}` balance as \
-                         before {}: it has too many paths for a proof",
+                         before {} (it has too many paths for a proof)",
                         new.1.name,
                         self.side(old, olds)
                     ).into()),
@@ -190,7 +190,7 @@ impl Change<'_> {
         let (Some(before), Some(after)) = (ends(old, &borrowed), ends(new, &owned)) else {
             let claim = format!(
                 "in `{function}`, the `Py_INCREF` and `Py_DECREF` calls for `{name}` balance as \
-                 before: it has too many paths for a proof"
+                 before (it has too many paths for a proof)"
             );
             return Some(Failure::Unknown(claim.into()));
         };

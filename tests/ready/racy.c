@@ -2163,7 +2163,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
     Py_RETURN_NONE;
 }
 
-/*** a function that two flags run: 1 static variable */
+/*** a function that two flags run: about static variables */
 #include <pthread.h>
 static pthread_once_t one = PTHREAD_ONCE_INIT, two = PTHREAD_ONCE_INIT;
 static long n;

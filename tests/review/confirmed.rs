@@ -72,8 +72,8 @@ fn what_several_fixes_rest_on_is_one_question() {
     let repository = buffers();
     let wanted = [(ONE, 1), (TWO, 1), (KNOWN, 2)].map(|(key, on)| (key.to_owned(), on));
     assert_eq!(asked(&repository), wanted);
-    let told = "2 fixes rest on this: the compiler supports `_Thread_local` of C11";
-    let how = format!("if it is true, run `ungil review --confirm '{KNOWN}'`\n");
+    let told = "2 fixes are correct only if the compiler supports `_Thread_local` of C11";
+    let how = format!("if this is true, run `ungil review --confirm '{KNOWN}'`\n");
     let list = repository.ungil(&["review", "--list"], "");
     let text = String::from_utf8_lossy(&list.stdout);
     assert!(text.contains(&format!("{told}\n  {how}")), "{text}");
@@ -115,10 +115,10 @@ fn a_fix_by_the_word_of_the_project_says_so() {
     confirm(&repository, KNOWN);
     confirm(&repository, ONE);
     let word =
-        "By your word in pyproject.toml: the compiler supports `_Thread_local` of C11 (2 fixes)";
+        "Confirmed in pyproject.toml: the compiler supports `_Thread_local` of C11 (2 fixes)";
     let check = repository.ungil(&["check"], "");
     let text = String::from_utf8_lossy(&check.stdout);
-    let note = "by your word in the configuration: no pointer into `text`";
+    let note = "confirmed in the configuration: no pointer into `text`";
     assert!(text.contains(note), "{text}");
     assert!(said(&check).contains(word), "{}", said(&check));
     let concise = repository.ungil(&["check", "--output-format", "concise"], "");

@@ -43,8 +43,9 @@ pub(crate) fn all(text: &str) -> String {
 /// function had no exit in that state.
 pub(crate) fn asks_for_state_only(all: &str) -> bool {
     let is_state = |line: &str| {
-        let stays = "may remain at the new exit: the function had no exit in that state";
-        let ready = "is correct at the new exit: the function had no such exit in that state";
+        let stays =
+            "need not be undone at the new error exit (the function could not leave here before)";
+        let ready = "is correct at the new error exit (the function could not leave here before)";
         let said = line.strip_suffix(stays);
         let said = said.or_else(|| line.strip_suffix(ready));
         said.is_some_and(|said| said.starts_with("review ") && !said.contains("; "))

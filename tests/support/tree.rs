@@ -18,7 +18,7 @@ pub(crate) fn patch(files: &[(&str, &str)]) -> String {
     let patch = tree.ungil(&[&["diff"][..], &options].concat());
     let told = tree.ungil(&[&["check"][..], &options].concat());
     let text = told.text();
-    let by_hand = text.lines().filter(|line| line.contains("manual: "));
+    let by_hand = text.lines().filter(|line| line.contains("by hand: "));
     let lines = patch.text();
     let lines = lines
         .lines()

@@ -29,7 +29,7 @@ declare_rule! {
     /// ## Confidence
     /// Safe.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | The object is returned or stored without a strong reference: the callers must change | manual | `return PyCell_GET(cell);` | Return a new reference, and release it in each caller. |

@@ -55,7 +55,7 @@ declare_rule! {
     /// Review if a call among the arguments may see that exception, or if the code found the key before and
     /// does not test the result of this lookup.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | The object is returned or stored without a strong reference: the callers must change | manual | `return PyDict_GetItem(d, key);` | Return a new reference, and release it in each caller. |

@@ -45,7 +45,7 @@ declare_rule! {
     ///
     /// Review if no exit fits.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | The object is returned or stored without a strong reference: the callers must change | manual | `return PyList_GetItem(list, 0);` | Return a new reference, and release it in each caller. |

@@ -11,7 +11,7 @@ const NAMES: &[&str] = &["PyList_GET_ITEM"];
 declare_rule! {
     /// ## What it does
     /// Replaces `PyList_GET_ITEM` with `PyList_GetItemRef`, and releases the reference on every path after
-    /// the last use of the item. The new call can fail. The fix uses the first of these that fits:
+    /// its last use. The new call can fail. The fix uses the first of these that fits:
     ///
     /// 1. An exit of the function, or one made of its releases and its error value.
     /// 2. If the function cannot report an error: leave the loop, as if the list ended there.
@@ -41,7 +41,7 @@ declare_rule! {
     /// ## Confidence
     /// Safe. If another thread shortened the list, the new code raises `IndexError` or ends the loop.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | No exit and no section fits | manual | `void show(PyObject *l) { lock(); use(PyList_GET_ITEM(l, 0)); unlock(); }` | Let the function return an error. |

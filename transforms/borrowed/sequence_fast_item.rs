@@ -49,7 +49,7 @@ declare_rule! {
     /// Review if the sequence does not come from `PySequence_Fast` in the same function, or if this thread
     /// may change the list while the copy is in use.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | No exit fits, and no copy is possible: the function gets the sequence from its caller, changes it, or keeps it | manual | `void show(PyObject *fast) { use(PySequence_Fast_GET_ITEM(fast, 0)); }` | Let the function return an error, or copy the list to a tuple in the caller. |

@@ -47,7 +47,7 @@ declare_rule! {
     /// instead of `SystemError`; if nothing tests for that failure, the code treats its `NULL` as a dead referent. A
     /// referent that is only compared with another pointer is left alone.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | A condition runs before the call in the same expression | manual | `if (ready && PyWeakref_GetObject(ref) != Py_None)` | Use two `if`s. |

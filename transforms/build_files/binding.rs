@@ -34,7 +34,7 @@ declare_rule! {
     /// between threads. A Cython module may set the directive in its `.pyx`, which is not read. Suppress
     /// the finding with a comment in that case.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | A Cython module sets the directive in its `.pyx`, which is not read | reported | `# cython: freethreading_compatible=True` | Suppress the finding with a comment. |
@@ -89,7 +89,10 @@ fn undeclared(
     who: &str,
     advice: &str,
 ) -> Finding {
-    let message = format!("modules of {who} turn the GIL on unless they declare otherwise");
+    let message = format!(
+        "modules of {who} do not declare that they run without the GIL; importing them turns the \
+         GIL on"
+    );
     let outcome = Outcome::Manual(advice.to_owned());
     finding(&UNDECLARED_BINDING, file, range, message, outcome)
 }
@@ -159,7 +162,9 @@ fn pybind11(id: FileId, file: &SourceFile) -> Vec<Finding> {
             span: tokens[at].span,
             function: None,
             api: None,
-            message: "modules of pybind11 turn the GIL on unless they declare otherwise".to_owned(),
+            message: "modules of pybind11 do not declare that they run without the GIL; importing \
+                      them turns the GIL on"
+                .to_owned(),
             notes: Vec::new(),
             outcome: Outcome::Manual(
                 "add the argument `py::mod_gil_not_used()` (pybind11 2.13 or later) once its code \

@@ -85,12 +85,17 @@ impl Asked {
     /// Why this version builds no wheels for free-threaded Python, if it does not.
     fn lacks(&self, version: Version) -> Option<&'static str> {
         if version < WITH_OPTION {
-            return Some("this version of cibuildwheel does not support free-threaded Python");
+            return Some(
+                "this version of cibuildwheel does not support free-threaded Python; no wheels \
+                 are built for it",
+            );
         }
         let asks = self.group && version >= WITH_GROUP || self.option && version < WITHOUT_OPTION;
         let is_asked_for = version < BY_DEFAULT && !asks;
-        is_asked_for
-            .then_some("this version of cibuildwheel builds for free-threaded Python only if asked")
+        is_asked_for.then_some(
+            "this version of cibuildwheel builds for free-threaded Python only if asked; no \
+             wheels are built for it",
+        )
     }
 }
 
@@ -162,7 +167,7 @@ fn in_toml(file: &BuildFile<'_>, toml: &Toml, pins: &[Version]) -> Vec<Finding> 
 }
 
 fn old_group(file: &BuildFile<'_>, at: Range<usize>) -> Finding {
-    let message = "cibuildwheel 4.0 rejects the group `cpython-freethreading`";
+    let message = "cibuildwheel 4.0 rejects the group `cpython-freethreading`; the build fails";
     let advice = "use cibuildwheel 3.1 or later, which builds `cp314t` without this group, and \
                   remove it";
     manual(file, at, message, advice)
@@ -178,7 +183,7 @@ fn old_option(file: &BuildFile<'_>, at: Range<usize>, pins: &[Version]) -> Findi
     } else {
         fix.assume("no wheel for free-threaded Python 3.13 is needed");
     }
-    let message = "cibuildwheel 3.0 removed the option `free-threaded-support`";
+    let message = "cibuildwheel 3.0 removed the option `free-threaded-support`; it has no effect";
     finding(&CIBUILDWHEEL_OPTIONS, file, at, message, Outcome::Fix(fix))
 }
 
@@ -206,7 +211,7 @@ fn in_workflow(file: &BuildFile<'_>, asked: &Asked) -> Vec<Finding> {
             "CIBW_FREE_THREADED_SUPPORT" if !all_before(WITHOUT_OPTION) => found.push(manual(
                 file,
                 at,
-                "cibuildwheel 3.0 removed `CIBW_FREE_THREADED_SUPPORT`",
+                "cibuildwheel 3.0 removed `CIBW_FREE_THREADED_SUPPORT`; it has no effect",
                 "use cibuildwheel 3.1 or later, which builds `cp314t` without this variable, and \
                  remove it",
             )),
@@ -260,7 +265,7 @@ fn without_builds(file: &BuildFile<'_>, at: Range<usize>, patterns: &[String]) -
         let tag = pattern.split('-').next().unwrap_or_default();
         tag.ends_with(['*', 't', '}'])
     };
-    let message = "none of these patterns matches free-threaded Python";
+    let message = "none of these patterns matches free-threaded Python; no wheels are built for it";
     let advice = "add `cp314t-*`, which cibuildwheel supports since 3.1";
     let is_lost = !patterns.is_empty() && !patterns.iter().any(fits);
     is_lost.then(|| manual(file, at, message, advice))
@@ -272,14 +277,17 @@ fn with_skips(file: &BuildFile<'_>, at: Range<usize>, patterns: &[String]) -> Op
         let python = tag.trim_end_matches('t').trim_start_matches("cp");
         tag.ends_with('t') && matches!(python, "*" | "3*" | "3?" | "31*" | "31?" | "314" | "3??")
     };
-    let message = "wheels for free-threaded Python are skipped";
+    let message = "this pattern skips free-threaded Python; no wheels are built for it";
     let advice = "remove the pattern when the package is ported";
     let skips = patterns.iter().any(is_wide);
     skips.then(|| manual(file, at, message, advice))
 }
 
 fn old_image(file: &BuildFile<'_>, at: Range<usize>, image: &str) -> Option<Finding> {
-    let message = format!("the image `{image}` does not contain Python 3.13");
+    let message = format!(
+        "the image `{image}` does not contain Python 3.13; wheels for free-threaded Python cannot \
+         be built in it"
+    );
     let advice = "use `manylinux2014`, `manylinux_2_28` or a later image for free-threaded Python";
     OLD_IMAGES
         .contains(&image)

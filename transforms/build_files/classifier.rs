@@ -75,7 +75,8 @@ fn missing(file: &BuildFile<'_>, behind: Range<usize>) -> Finding {
     fix.assume("the package may be used with free-threaded Python, at least for testing");
     let (at, text) = entry(file.source.bytes(), &behind);
     fix.insert(file.id, file.span(at..at).start(), text);
-    let message = "the classifiers do not say how well free-threaded Python is supported";
+    let message = "the classifiers do not say how well free-threaded Python is supported; users \
+                   cannot see it on PyPI";
     finding(
         &MISSING_CLASSIFIER,
         file,

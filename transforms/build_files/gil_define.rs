@@ -78,7 +78,8 @@ fn in_python<'f>(
     };
     let found = python.nodes().filter(defines).filter(is_free);
     found.map(|node| {
-        let message = "`Py_GIL_DISABLED` is also defined for Pythons with the GIL";
+        let message = "`Py_GIL_DISABLED` is also defined for Pythons with the GIL; the module then \
+                       does not match the interpreter";
         let advice = "let setuptools 75.7 or later define it, or define it only if \
                       `sysconfig.get_config_var(\"Py_GIL_DISABLED\")` is true";
         let outcome = Outcome::Manual(advice.to_owned());

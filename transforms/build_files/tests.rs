@@ -291,7 +291,7 @@ os.environ[\"CFLAGS\"] = \"-O2 -DPy_LIMITED_API=0x03060000\"
 setup(py_limited_api=True
 "), @"
     1: UG801 `` this requests the limited API, which free-threaded Python 3.13 and 3.14 reject
-      manual: only the name was found here, because line 1 is not valid Python: check it by hand
+      manual: check this by hand (only the name was found here, because line 1 is not valid Python)
     ");
 }
 
@@ -358,15 +358,15 @@ skip = [\"*t-*\", \"pp*\"]
 manylinux-x86_64-image = \"manylinux2010\"
 ";
     assert_snapshot!(run(&[("pyproject.toml", pyproject)]), @r#"
-    3: UG802 `free-threaded-support` cibuildwheel 3.0 removed the option `free-threaded-support`
+    3: UG802 `free-threaded-support` cibuildwheel 3.0 removed the option `free-threaded-support`; it has no effect
       review: wheels are built with cibuildwheel 3.1 or later
-    4: UG802 `"cpython-freethreading"` cibuildwheel 4.0 rejects the group `cpython-freethreading`
+    4: UG802 `"cpython-freethreading"` cibuildwheel 4.0 rejects the group `cpython-freethreading`; the build fails
       manual: use cibuildwheel 3.1 or later, which builds `cp314t` without this group, and remove it
-    5: UG802 `build` none of these patterns matches free-threaded Python
+    5: UG802 `build` none of these patterns matches free-threaded Python; no wheels are built for it
       manual: add `cp314t-*`, which cibuildwheel supports since 3.1
-    6: UG802 `skip` wheels for free-threaded Python are skipped
+    6: UG802 `skip` this pattern skips free-threaded Python; no wheels are built for it
       manual: remove the pattern when the package is ported
-    7: UG802 `"manylinux2010"` the image `manylinux2010` does not contain Python 3.13
+    7: UG802 `"manylinux2010"` the image `manylinux2010` does not contain Python 3.13; wheels for free-threaded Python cannot be built in it
       manual: use `manylinux2014`, `manylinux_2_28` or a later image for free-threaded Python
     @@ -2,3 +2,2 @@
      # keep
@@ -382,16 +382,16 @@ manylinux-x86_64-image = \"manylinux2010\"
         ])
     };
     assert_snapshot!(workflow("2.11.4"), @"
-    2: UG802 `cibuildwheel` this version of cibuildwheel does not support free-threaded Python
+    2: UG802 `cibuildwheel` this version of cibuildwheel does not support free-threaded Python; no wheels are built for it
       manual: use cibuildwheel 3.1 or later, which builds `cp314t` by default
     ");
     assert_snapshot!(workflow("2.19.0"), @"
-    2: UG802 `cibuildwheel` this version of cibuildwheel builds for free-threaded Python only if asked
+    2: UG802 `cibuildwheel` this version of cibuildwheel builds for free-threaded Python only if asked; no wheels are built for it
       manual: use cibuildwheel 3.1 or later, which builds `cp314t` by default
     ");
     assert_snapshot!(workflow("2.22.0"), @"");
     assert_snapshot!(workflow("4.0.0"), @r#"
-    2: UG802 `"cpython-freethreading"` cibuildwheel 4.0 rejects the group `cpython-freethreading`
+    2: UG802 `"cpython-freethreading"` cibuildwheel 4.0 rejects the group `cpython-freethreading`; the build fails
       manual: use cibuildwheel 3.1 or later, which builds `cp314t` without this group, and remove it
     "#);
 }
@@ -400,13 +400,13 @@ manylinux-x86_64-image = \"manylinux2010\"
 fn workflows_build_for_free_threading_somewhere() {
     let workflow = |builds: &str| run(&[(".github/workflows/w.yml", builds)]);
     assert_snapshot!(workflow("env:\n  CIBW_BUILD: \"cp37-* cp38-*\"\n  # CIBW_BUILD: cp314t-*\n"), @"
-    2: UG802 `CIBW_BUILD` none of these patterns matches free-threaded Python
+    2: UG802 `CIBW_BUILD` none of these patterns matches free-threaded Python; no wheels are built for it
       manual: add `cp314t-*`, which cibuildwheel supports since 3.1
     ");
     assert_snapshot!(workflow("env:\n  CIBW_BUILD: cp37-*\nenv:\n  CIBW_BUILD: cp3*\n"), @"");
     assert_snapshot!(workflow("env:\n  CIBW_BUILD: ${{ matrix.build }}\n"), @"");
     assert_snapshot!(workflow("env:\n  CIBW_MANYLINUX_X86_64_IMAGE: manylinux1\n"), @"
-    2: UG802 `CIBW_MANYLINUX_X86_64_IMAGE` the image `manylinux1` does not contain Python 3.13
+    2: UG802 `CIBW_MANYLINUX_X86_64_IMAGE` the image `manylinux1` does not contain Python 3.13; wheels for free-threaded Python cannot be built in it
       manual: use `manylinux2014`, `manylinux_2_28` or a later image for free-threaded Python
     ");
 }
@@ -418,7 +418,7 @@ Extension(\"m\", [\"m.c\"], define_macros=[(\"Py_GIL_DISABLED\", \"1\")])
 if sysconfig.get_config_var(\"Py_GIL_DISABLED\"):
     macros.append((\"Py_GIL_DISABLED\", \"1\"))
 "), @r#"
-    1: UG803 `"Py_GIL_DISABLED"` `Py_GIL_DISABLED` is also defined for Pythons with the GIL
+    1: UG803 `"Py_GIL_DISABLED"` `Py_GIL_DISABLED` is also defined for Pythons with the GIL; the module then does not match the interpreter
       manual: let setuptools 75.7 or later define it, or define it only if `sysconfig.get_config_var("Py_GIL_DISABLED")` is true
     "#);
     assert_snapshot!(run(&[("pyproject.toml", "\
@@ -439,13 +439,13 @@ fn binding_generators_have_their_own_switches() {
         ("a.cpp", "#define PYBIND11_MODULE(n, m)\nPYBIND11_MODULE(a, m) { f(m); }\n"),
         ("b.cpp", "PYBIND11_MODULE(b, m, py::mod_gil_not_used()) { }\n"),
     ]), @"
-    2: UG804 `cythonize` modules of Cython turn the GIL on unless they declare otherwise
+    2: UG804 `cythonize` modules of Cython do not declare that they run without the GIL; importing them turns the GIL on
       manual: set the directive `freethreading_compatible=True` of Cython 3.1 or later, here or in each `.pyx`, once its code is safe
-    1: UG804 `nanobind_add_module` modules of nanobind turn the GIL on unless they declare otherwise
+    1: UG804 `nanobind_add_module` modules of nanobind do not declare that they run without the GIL; importing them turns the GIL on
       manual: add `FREE_THREADED` (nanobind 2.2 or later) once its code is safe
-    1: UG804 `f2py` modules of f2py turn the GIL on unless they declare otherwise
+    1: UG804 `f2py` modules of f2py do not declare that they run without the GIL; importing them turns the GIL on
       manual: run f2py of NumPy 2.1 or later with `--freethreading-compatible`, once the Fortran code is safe
-    2: UG804 `PYBIND11_MODULE` modules of pybind11 turn the GIL on unless they declare otherwise
+    2: UG804 `PYBIND11_MODULE` modules of pybind11 do not declare that they run without the GIL; importing them turns the GIL on
       manual: add the argument `py::mod_gil_not_used()` (pybind11 2.13 or later) once its code is safe
     ");
     assert_snapshot!(setup("\
@@ -463,7 +463,7 @@ classifiers = [
   'Topic :: Software Development'
 ]
 ")]), @"
-    4: UG805 `'Programming Language :: Python :: 3.13'` the classifiers do not say how well free-threaded Python is supported
+    4: UG805 `'Programming Language :: Python :: 3.13'` the classifiers do not say how well free-threaded Python is supported; users cannot see it on PyPI
       review: the package may be used with free-threaded Python, at least for testing
     @@ -4,2 +4,3 @@ classifiers = [
        'Programming Language :: Python :: 3.13',  # newest
@@ -473,7 +473,7 @@ classifiers = [
     assert_snapshot!(setup("\
 setup(classifiers=[\"Topic :: X\", \"Programming Language :: Python\"])
 "), @r#"
-    1: UG805 `"Programming Language :: Python"` the classifiers do not say how well free-threaded Python is supported
+    1: UG805 `"Programming Language :: Python"` the classifiers do not say how well free-threaded Python is supported; users cannot see it on PyPI
       review: the package may be used with free-threaded Python, at least for testing
     @@ -1 +1 @@
     -setup(classifiers=["Topic :: X", "Programming Language :: Python"])

@@ -11,7 +11,7 @@ declare_rule! {
     /// that other threads can reach.
     ///
     /// ## Why
-    /// They take no lock, and they return a borrowed key. On the free-threaded build, another thread may
+    /// These functions take no lock, and they return a borrowed key. On the free-threaded build, another thread may
     /// change the set between two calls, or free the key.
     ///
     /// ## Example
@@ -25,7 +25,7 @@ declare_rule! {
     /// fails if the set changes. A critical section around the loop works with the private functions, but
     /// newer Pythons no longer have them.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | The loop already holds a critical section on the set | no finding | `Py_BEGIN_CRITICAL_SECTION(set);` | |
@@ -72,7 +72,10 @@ fn finding(cx: &PackageCx<'_>, name: &'static str, site: CallSite) -> Option<Fin
         span,
         function: cx.function(site.item).map(|function| function.name.clone()),
         api: Some(name),
-        message: format!("`{name}` iterates over a set without a lock"),
+        message: format!(
+            "`{name}` iterates over a set without a lock; another thread may change the set \
+             meanwhile"
+        ),
         notes: Vec::new(),
         outcome,
     })

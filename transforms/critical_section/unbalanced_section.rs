@@ -45,7 +45,7 @@ declare_rule! {
     /// There is no fix: only the author knows what was meant. If you move the body into a function of
     /// its own (`count_lock_held`), every `return` in it is allowed.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | The function is entered or left with the mutex held by design: it unlocks before it locks, or its name says that it locks | no finding | `static void state_lock(void) { PyMutex_Lock(&m); }` | |
@@ -136,17 +136,27 @@ impl Report<'_> {
         let name = self.section_name(found.section.as_ref());
         let is_mutex = matches!(found.section, Some(Section::Mutex(_)));
         let message = match found.fault {
-            Fault::LeftOpen if is_mutex => format!("{name} is still locked here"),
+            Fault::LeftOpen if is_mutex => {
+                format!("{name} is still locked here; the next thread that locks it waits forever")
+            }
             Fault::OpenTwice if is_mutex => {
                 format!(
-                    "{name} is locked here although it may already be locked: the thread then \
+                    "{name} is locked here although it may already be locked; the thread then \
                      waits for itself"
                 )
             }
-            Fault::LeftOpen => format!("{name} is still open here"),
-            Fault::NotOpen => format!("{name} is ended here although it may not be open"),
-            Fault::OpenTwice => format!("{name} begins here although it may be open"),
-            Fault::WrongEnd => "this ends a critical section that was not begun here".to_owned(),
+            Fault::LeftOpen => {
+                format!("{name} is still open here; the function leaves without ending it")
+            }
+            Fault::NotOpen => {
+                format!("{name} ends here although it may not be open; its lock is released twice")
+            }
+            Fault::OpenTwice => {
+                format!("{name} begins here although it may be open; the first one is never ended")
+            }
+            Fault::WrongEnd => "this ends a critical section that was not begun here; it releases \
+                                the wrong lock"
+                .to_owned(),
         };
         Some(Finding {
             rule: &UNBALANCED_CRITICAL_SECTION,
@@ -232,9 +242,9 @@ mod tests {
     #[test]
     fn the_end_of_another_kind_is_told() {
         insta::assert_snapshot!(found("    Py_BEGIN_CRITICAL_SECTION2(d, d);\n    g();\n    Py_END_CRITICAL_SECTION();"), @r"
-        6: this ends a critical section that was not begun here
+        6: this ends a critical section that was not begun here; it releases the wrong lock
           by hand: use the end macro that belongs to the begin macro, in the same block
-        6: the critical section is still open here
+        6: the critical section is still open here; the function leaves without ending it
           4: it begins here
           by hand: store the result and leave after the end of the section, or move its body into a function that is called in the section
         ");
@@ -243,11 +253,11 @@ mod tests {
     #[test]
     fn a_mutex_that_a_path_keeps_is_told() {
         insta::assert_snapshot!(found("    static PyMutex m;\n    PyMutex_Lock(&m);\n    if (n < 0)\n        return -1;\n    PyMutex_Lock(&m);\n    PyMutex_Unlock(&m);"), @"
-        7: `m` is still locked here
+        7: `m` is still locked here; the next thread that locks it waits forever
           5: it begins here
           6: this holds
           by hand: unlock it on this path, too
-        8: `m` is locked here although it may already be locked: the thread then waits for itself
+        8: `m` is locked here although it may already be locked; the thread then waits for itself
           5: it begins here
           6: this is false
           by hand: unlock it first, or lock it once around both

@@ -36,7 +36,7 @@ declare_rule! {
     /// Safe if every place that the pointer can reach is analysed: with the GIL, both families use the
     /// same allocator. Review if the pointer is passed to code outside the package.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | A pointer of the family may be a Python object, or memory of another allocator | manual | `p = is_big ? malloc(n) : PyObject_Malloc(n);` | Use one allocator for each pointer. |
@@ -87,7 +87,10 @@ fn finding(cx: &PackageCx<'_>, family: &Family) -> Option<Finding> {
         span: first.place.1,
         function: cx.function(first.call.item).map(|f| f.name.clone()),
         api: Some(name),
-        message: format!("`{name}` allocates memory that does not hold a Python object"),
+        message: format!(
+            "`{name}` allocates memory that does not hold a Python object; the free-threaded \
+             build needs the object allocator for objects only"
+        ),
         notes: notes.collect(),
         outcome: outcome(family),
     })
@@ -97,29 +100,29 @@ fn outcome(family: &Family) -> Outcome {
     let acts = [Act::Allocate, Act::Resize, Act::Release];
     if let Some(other) = family.domains(&acts).iter().find(|d| **d != Domain::Object) {
         return Outcome::Manual(format!(
-            "the same pointer may hold memory that `{}` releases: allocate and release all of it \
-             with one family, `PyMem_Malloc` and `PyMem_Free`",
+            "allocate and release all of this memory with one family, `PyMem_Malloc` and \
+             `PyMem_Free` (the same pointer may hold memory that `{}` releases)",
             other.release()
         ));
     }
     if family.takes_objects {
         return Outcome::Manual(
-            "a call that releases it also releases Python objects: release the buffer with a \
-             separate call, and use the `PyMem_` functions for it"
+            "release the buffer with a separate call, and use the `PyMem_` functions for it (a \
+             call that releases it also releases Python objects)"
                 .to_owned(),
         );
     }
     let in_macro = family.members.iter().find_map(|m| m.from_macro.as_ref());
     if let Some(name) = in_macro {
         return Outcome::Manual(format!(
-            "a call is in the macro `{name}`: use the `PyMem_` functions there and at the other \
-             places together"
+            "use the `PyMem_` functions in the macro `{name}` and at the other places together (a \
+             call is in the macro)"
         ));
     }
     if family.domains(&[Act::Release, Act::Resize]).is_empty() {
         return Outcome::Manual(
-            "no call was found that releases it: change that call and this one to the `PyMem_` \
-             functions together"
+            "change this call and the one that releases the memory to the `PyMem_` functions \
+             together (no call was found that releases it)"
                 .to_owned(),
         );
     }
@@ -137,7 +140,7 @@ fn fix(family: &Family) -> Fix {
     }
     fix.edits.sort();
     for what in &family.leaves {
-        fix.assume(format!("nothing else releases or resizes it: {what}"));
+        fix.assume(format!("nothing else releases or resizes it ({what})"));
     }
     if family.leaves.is_empty() && family.members.iter().any(|member| member.comes) {
         fix.assume("pointers that come from other code were not allocated with `PyObject_Malloc`");

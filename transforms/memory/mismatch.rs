@@ -28,7 +28,7 @@ declare_rule! {
     /// There is no fix: only the author knows which of the two functions was meant. A finding names
     /// both.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | The same release may also get memory of the right kind, or a pointer from code that is not analysed | no finding | `free(p);  /* p is from malloc, or from PyMem_Malloc */` | Use one allocator for each pointer. |
@@ -89,7 +89,7 @@ fn finding(cx: &PackageCx<'_>, from: &Member, to: &Member) -> Finding {
         function: cx.function(to.call.item).map(|f| f.name.clone()),
         api: Some(takes.name),
         message: format!(
-            "`{}` gets memory that `{}` allocated",
+            "`{}` gets memory that `{}` allocated; the two belong to different allocators",
             takes.name, gives.name
         ),
         notes: vec![note(from)],

@@ -64,7 +64,8 @@ fn finding(cx: &PackageCx<'_>, member: &Member) -> Option<Finding> {
         function: cx.function(member.call.item).map(|f| f.name.clone()),
         api: Some(allocator.name),
         message: format!(
-            "`{}` allocates memory that `{by}` turns into a Python object",
+            "`{}` allocates memory that `{by}` turns into a Python object; the free-threaded build \
+             needs the object allocator for it",
             allocator.name
         ),
         notes: Vec::new(),

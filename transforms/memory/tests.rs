@@ -41,10 +41,10 @@ static void Box_dealloc(Box *self)
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 "#), @r"
-    5: `PyObject_Malloc` allocates memory that does not hold a Python object
+    5: `PyObject_Malloc` allocates memory that does not hold a Python object; the free-threaded build needs the object allocator for objects only
       10: `PyObject_FREE` releases it here
       14: `PyObject_Realloc` resizes it here
-      safe: allocate outside the object domain: `PyObject_FREE` → `PyMem_Free`, `PyObject_Malloc` → `PyMem_Malloc`, `PyObject_Realloc` → `PyMem_Realloc`
+      safe: allocate outside the object domain (`PyObject_FREE` → `PyMem_Free`, `PyObject_Malloc` → `PyMem_Malloc`, `PyObject_Realloc` → `PyMem_Realloc`)
     @@
      static char *make(Py_ssize_t n)
      {
@@ -107,9 +107,9 @@ static int f(Py_ssize_t n)
     return 0;
 }
 "#), @r"
-    4: `PyObject_MALLOC` allocates memory that does not hold a Python object
+    4: `PyObject_MALLOC` allocates memory that does not hold a Python object; the free-threaded build needs the object allocator for objects only
       9: `PyObject_FREE` releases it here
-      safe: allocate outside the object domain: `PyObject_FREE` → `PyMem_Free`, `PyObject_MALLOC` → `PyMem_Malloc`
+      safe: allocate outside the object domain (`PyObject_FREE` → `PyMem_Free`, `PyObject_MALLOC` → `PyMem_Malloc`)
     @@
      static int f(Py_ssize_t n)
      {
@@ -140,14 +140,14 @@ static void f(struct work *w)
     strcpy(q, "text");
 }
 "#), @r#"
-    5: `PyObject_Malloc` allocates memory that does not hold a Python object
+    5: `PyObject_Malloc` allocates memory that does not hold a Python object; the free-threaded build needs the object allocator for objects only
       9: `PyObject_Free` releases it here
-      review: allocate outside the object domain: `PyObject_Free` → `PyMem_Free`, `PyObject_Malloc` → `PyMem_Malloc`
-      assumes that nothing else releases or resizes it: `library_keep()` gets it
-    6: `PyObject_Malloc` allocates memory that does not hold a Python object
-      by hand: no call was found that releases it: change that call and this one to the `PyMem_` functions together
-    7: `PyObject_Malloc` allocates memory that does not hold a Python object
-      by hand: no call was found that releases it: change that call and this one to the `PyMem_` functions together
+      review: allocate outside the object domain (`PyObject_Free` → `PyMem_Free`, `PyObject_Malloc` → `PyMem_Malloc`)
+      assumes that nothing else releases or resizes it (`library_keep()` gets it)
+    6: `PyObject_Malloc` allocates memory that does not hold a Python object; the free-threaded build needs the object allocator for objects only
+      by hand: change this call and the one that releases the memory to the `PyMem_` functions together (no call was found that releases it)
+    7: `PyObject_Malloc` allocates memory that does not hold a Python object; the free-threaded build needs the object allocator for objects only
+      by hand: change this call and the one that releases the memory to the `PyMem_` functions together (no call was found that releases it)
     @@
      static void f(struct work *w)
      {
@@ -178,16 +178,16 @@ static void f(int big)
     PyObject_Free(r);
 }
 "#), @r"
-    6: `PyObject_Malloc` allocates memory that does not hold a Python object
+    6: `PyObject_Malloc` allocates memory that does not hold a Python object; the free-threaded build needs the object allocator for objects only
       6: `PyMem_Malloc` allocates it here
       9: `PyObject_Free` releases it here
-      by hand: the same pointer may hold memory that `PyMem_Free` releases: allocate and release all of it with one family, `PyMem_Malloc` and `PyMem_Free`
-    7: `PyObject_Malloc` allocates memory that does not hold a Python object
+      by hand: allocate and release all of this memory with one family, `PyMem_Malloc` and `PyMem_Free` (the same pointer may hold memory that `PyMem_Free` releases)
+    7: `PyObject_Malloc` allocates memory that does not hold a Python object; the free-threaded build needs the object allocator for objects only
       10: `PyObject_Free` releases it here
-      by hand: a call is in the macro `RELEASE`: use the `PyMem_` functions there and at the other places together
-    8: `PyObject_Malloc` allocates memory that does not hold a Python object
+      by hand: use the `PyMem_` functions in the macro `RELEASE` and at the other places together (a call is in the macro)
+    8: `PyObject_Malloc` allocates memory that does not hold a Python object; the free-threaded build needs the object allocator for objects only
       11: `PyObject_Free` releases it here
-      by hand: a call is in the macro `ALLOC`: use the `PyMem_` functions there and at the other places together
+      by hand: use the `PyMem_` functions in the macro `ALLOC` and at the other places together (a call is in the macro)
     ");
 }
 
@@ -204,9 +204,9 @@ static void f(node *a, struct _node *b, other *c)
     free(c->text);
 }
 "#), @r"
-    6: `PyObject_Malloc` allocates memory that does not hold a Python object
+    6: `PyObject_Malloc` allocates memory that does not hold a Python object; the free-threaded build needs the object allocator for objects only
       7: `PyObject_Free` releases it here
-      safe: allocate outside the object domain: `PyObject_Free` → `PyMem_Free`, `PyObject_Malloc` → `PyMem_Malloc`
+      safe: allocate outside the object domain (`PyObject_Free` → `PyMem_Free`, `PyObject_Malloc` → `PyMem_Malloc`)
     @@
      static void f(node *a, struct _node *b, other *c)
      {
@@ -241,10 +241,10 @@ static void Box_dealloc(Box *self)
     PyMem_Del(self->rows);
 }
 "#), @r"
-    12: `free` gets memory that `PyMem_Malloc` allocated
+    12: `free` gets memory that `PyMem_Malloc` allocated; the two belong to different allocators
       5: `PyMem_Malloc` allocates it here
       by hand: release it with `PyMem_Free`, or allocate it with the family of `free`
-    13: `PyObject_Free` gets memory that `PyUnicode_AsWideCharString` allocated
+    13: `PyObject_Free` gets memory that `PyUnicode_AsWideCharString` allocated; the two belong to different allocators
       6: `PyUnicode_AsWideCharString` allocates it here
       by hand: release it with `PyMem_Free`, or allocate it with the family of `PyObject_Free`
     ");
@@ -308,7 +308,7 @@ static PyObject **c(Py_ssize_t n)
     return all;
 }
 "#), @r"
-    5: `PyMem_Malloc` allocates memory that `PyObject_Init` turns into a Python object
+    5: `PyMem_Malloc` allocates memory that `PyObject_Init` turns into a Python object; the free-threaded build needs the object allocator for it
       by hand: allocate it with `PyObject_New`, `PyObject_GC_New` or `tp_alloc`, and release it with `PyObject_Free`, `PyObject_GC_Del` or `tp_free`
     ");
 }
@@ -339,14 +339,14 @@ static void f(box *b)
     release(q);
 }
 "#), @r"
-    6: `PyObject_Malloc` allocates memory that does not hold a Python object
+    6: `PyObject_Malloc` allocates memory that does not hold a Python object; the free-threaded build needs the object allocator for objects only
       11: `PyObject_Free` releases it here
-      safe: allocate outside the object domain: `PyObject_Free` → `PyMem_Free`, `PyObject_Malloc` → `PyMem_Malloc`
-    16: `PyObject_Malloc` allocates memory that does not hold a Python object
+      safe: allocate outside the object domain (`PyObject_Free` → `PyMem_Free`, `PyObject_Malloc` → `PyMem_Malloc`)
+    16: `PyObject_Malloc` allocates memory that does not hold a Python object; the free-threaded build needs the object allocator for objects only
       19: `PyObject_Free` releases it here
       20: `PyObject_Malloc` allocates it here
-      review: allocate outside the object domain: `PyObject_Free` → `PyMem_Free`, `PyObject_Malloc` → `PyMem_Malloc`
-      assumes that nothing else releases or resizes it: `release()` gets it
+      review: allocate outside the object domain (`PyObject_Free` → `PyMem_Free`, `PyObject_Malloc` → `PyMem_Malloc`)
+      assumes that nothing else releases or resizes it (`release()` gets it)
     @@
      static void make(char **out)
      {

@@ -43,13 +43,12 @@ declare_rule! {
     ///
     /// - All race rules ran.
     /// - This run repairs everything that they found.
-    /// - Every write that a method can reach is accounted for: it goes to memory that no other thread has, or
-    ///   is atomic.
+    /// - Every write that a method can reach goes to memory that no other thread has, or is atomic.
     ///
     /// Otherwise `review`, and the fix names the writes and calls that are still open. A
     /// module with locks of its own always asks for a review.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | The slot array is filled at run time, has an explicit length or numbered entries, or comes out of a macro | manual | `static PyModuleDef_Slot slots[3] = { … };` | Add `{Py_mod_gil, Py_MOD_GIL_NOT_USED}` by hand. |
@@ -86,7 +85,7 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
         open.filter(|module| !module.defs().is_empty())
             .map(|module| {
                 let message = format!(
-                    "module {} has no `Py_mod_gil` slot: importing it turns the GIL on",
+                    "module {} has no `Py_mod_gil` slot; importing it turns the GIL on",
                     module.in_words()
                 );
                 let title = format!("add a `Py_mod_gil` slot to module {}", module.in_words());

@@ -24,7 +24,7 @@ fn finding(
 ) -> Finding {
     let outcome = match edits {
         _ if module.declared == Declared::NeedsGil => Outcome::Safe(
-            "it says `Py_MOD_GIL_USED`: only its maintainers can change that".to_owned(),
+            "it says `Py_MOD_GIL_USED`, and only its maintainers can change that".to_owned(),
         ),
         Ok((edits, title)) => {
             let mut fix = Fix::safe(title);

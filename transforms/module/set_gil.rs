@@ -37,20 +37,18 @@ declare_rule! {
     /// #endif
     /// ```
     /// The call comes after the test for `NULL`. If there is no test, the fix adds one.
-    /// `return PyModule_Create(&module_def);` gets a variable.
     ///
     /// ## Confidence
     /// The call is a promise about the whole module. `safe` if all of this holds:
     ///
     /// - All race rules ran.
     /// - This run repairs everything that they found.
-    /// - Every write that a method can reach is accounted for: it goes to memory that no other thread has, or
-    ///   is atomic.
+    /// - Every write that a method can reach goes to memory that no other thread has, or is atomic.
     ///
     /// Otherwise `review`, and the fix names the writes and calls that are still open. A
     /// module with locks of its own always asks for a review.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | The new module is not stored in a plain variable, or a macro stores and tests it | manual | `state.module = PyModule_Create(&def);` | Store it in a variable of the function. |
@@ -89,8 +87,8 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             Route::Single(creates) | Route::Both(_, creates) => edits(cx, creates),
         };
         let message = format!(
-            "module {} does not declare that it runs without the GIL: importing it turns the \
-             GIL on",
+            "module {} does not declare that it runs without the GIL; importing it turns the GIL \
+             on",
             module.in_words()
         );
         let title = format!(

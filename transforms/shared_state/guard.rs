@@ -32,7 +32,7 @@ pub(super) fn fix(
     });
     if let Some(callee) = guard.runs_python(cx) {
         fix.assume(format!(
-            "nothing that `{callee}` runs calls `{}` again: it would wait for its own mutex",
+            "nothing that `{callee}` runs calls `{}` again (it would wait for its own mutex)",
             site.function.name
         ));
     }

@@ -9,8 +9,7 @@ use crate::state::{Kind, Lazy, Variable, inventory};
 
 declare_rule! {
     /// ## What it does
-    /// Finds static pointers that a function fills if they are `NULL`: interned strings, imported modules
-    /// and their attributes, tables.
+    /// Finds static pointers that a function fills if they are `NULL`: interned strings, imported modules, tables.
     ///
     /// ## Why
     /// Two threads may both find the pointer empty. Each makes a value, and callers that compare by identity
@@ -48,7 +47,7 @@ declare_rule! {
     /// Otherwise `review`: two threads may make the value at the same time, or code under the mutex may call
     /// this function again, which then waits for itself.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | The branch can be left after the value is made, or while other statics are half made | manual | `if (cache == NULL) { cache = make(); if (fill(cache) < 0) return NULL; }` | Fill a local variable, and store it last. |
@@ -76,14 +75,14 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             continue;
         };
         let message = format!(
-            "`{}` is filled on first use: two threads may both fill it",
+            "`{}` is filled on first use; two threads may both fill it",
             variable.name
         );
         let outcome = match fix(cx, variable, &lazies) {
             Ok(fix) => Outcome::Fix(fix),
             Err(why) => Outcome::Manual(format!(
-                "{why}: fill it during module initialisation, or make the value first and store \
-                 it under a `PyMutex` if the variable is still empty"
+                "fill it during module initialisation, or make the value first and store it under \
+                 a `PyMutex` if the variable is still empty (no automatic fix, because {why})"
             )),
         };
         findings.push(finding(cx, &LAZY_STATIC_CACHE, variable, message, outcome));

@@ -1,8 +1,10 @@
 //! UG504: what a body does that the lock of one object around it does not serve, and who else uses
 //! the fields.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::fmt;
 
 use rustc_hash::FxHashMap;
 
@@ -17,6 +19,35 @@ use crate::writes::Makers;
 /// How many calls deep a body is followed.
 const MAX_DEPTH: u32 = 3;
 
+/// What is right in a method in which a lock around the whole body is not.
+pub(super) struct ByHand {
+    /// What to do, as an imperative.
+    advice: Cow<'static, str>,
+    why: Cow<'static, str>,
+}
+
+const LOCK_BOTH: &str = "lock both objects with `Py_BEGIN_CRITICAL_SECTION2`";
+
+impl ByHand {
+    fn new(advice: impl Into<Cow<'static, str>>, why: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            advice: advice.into(),
+            why: why.into(),
+        }
+    }
+
+    /// The lock is right, but cannot be written.
+    pub(super) fn lock(why: &'static str) -> Self {
+        Self::new("lock the object by hand", why)
+    }
+}
+
+impl fmt::Display for ByHand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.advice, self.why)
+    }
+}
+
 /// Why the lock around the whole body of `method` would be wrong, and what is right there. `None`
 /// if nothing speaks against it.
 ///
@@ -26,40 +57,42 @@ const MAX_DEPTH: u32 = 3;
 /// Py_END_ALLOW_THREADS
 /// result = PyObject_CallNoArgs(self->hook);    /* so does this, and others replace the hook */
 /// ```
-pub(super) fn unfit(cx: &PackageCx<'_>, state: &ObjectState, method: &Method) -> Option<String> {
+pub(super) fn unfit(cx: &PackageCx<'_>, state: &ObjectState, method: &Method) -> Option<ByHand> {
     let function = cx.function(method.item)?;
     let locked: Vec<usize> = method.objects.iter().copied().collect();
     if let Some(why) = unlockable(cx, function, method) {
         return Some(why);
     }
     if let Some((name, field)) = other_object(function, state, &locked) {
-        return Some(format!(
-            "it also uses `{field}` of `{name}`, which is not known at its beginning: lock both \
-             objects with `Py_BEGIN_CRITICAL_SECTION2` there"
-        ));
+        let why =
+            format!("it also uses `{field}` of `{name}`, which is not known at its beginning");
+        return Some(ByHand::new(LOCK_BOTH, why));
     }
     if detaches(cx, function, MAX_DEPTH) {
-        return Some(
-            "its body detaches the thread, which releases the lock: read the fields in a section, \
-             take strong references, and leave the section before that"
-                .into(),
-        );
+        return Some(ByHand::new(
+            "read the fields in a critical section, take strong references, and leave the section \
+             before the thread is detached",
+            "detaching releases the lock",
+        ));
     }
     let (callee, field) = python_on_field(cx, function, state)?;
-    Some(format!(
-        "`{callee}` runs Python code on `{field}`, which may release the lock: read the field in \
-         a section, take a strong reference, leave the section, and then use it; to replace the \
-         field, swap the pointer in a section and release the old object afterwards"
+    Some(ByHand::new(
+        format!(
+            "take a strong reference to `{field}` in a critical section, leave the section, and \
+             then use the object; to replace the field, swap the pointer in a section and release \
+             the old object afterwards"
+        ),
+        format!("`{callee}` runs Python code on `{field}`, which may release the lock"),
     ))
 }
 
 /// Why no section around the whole function can hold the objects that it gets: there are more than two,
 /// or one may be `NULL`.
-fn unlockable(cx: &PackageCx<'_>, function: &Function, method: &Method) -> Option<String> {
+fn unlockable(cx: &PackageCx<'_>, function: &Function, method: &Method) -> Option<ByHand> {
     if method.objects.len() > 2 {
-        return Some(
-            "it uses fields of more than two objects, which one section cannot lock".to_owned(),
-        );
+        return Some(ByHand::lock(
+            "it uses fields of more than two objects, which one section cannot lock",
+        ));
     }
     let is_object = |at: usize| {
         let roles = cx.roles().into_iter();
@@ -73,9 +106,10 @@ fn unlockable(cx: &PackageCx<'_>, function: &Function, method: &Method) -> Optio
     };
     let missing = method.objects.iter().find(|&&at| !is_object(at))?;
     let name = &function.tree.local(*function.params.get(*missing)?).name;
-    Some(format!(
-        "it also uses fields of `{name}`, which may be `NULL`: if it is not, lock both objects \
-         with `Py_BEGIN_CRITICAL_SECTION2`"
+    let why = format!("it also uses fields of `{name}`, which may be `NULL`");
+    Some(ByHand::new(
+        format!("{LOCK_BOTH} if `{name}` is not `NULL`"),
+        why,
     ))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::object_acquire::Acquire;
-use super::object_body::{FieldUsers, unfit};
+use super::object_body::{ByHand, FieldUsers, unfit};
 use crate::declare_rule;
 use crate::edit::{Confidence, Fix, Need};
 use crate::facts::{Claim, Fact, Subject, listed};
@@ -49,12 +49,12 @@ declare_rule! {
     /// `__init__`, and C code that is not a method, are not covered. A body that runs Python code or waits
     /// lets other threads run at that point, as it did with the GIL.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | A macro makes the method or its head, or the head has no parameter names | manual | `METHOD(thing_count) { self->n++; … }` | Write the head out. |
     /// | A tool wrote the method: use `@critical_section` in the input of Argument Clinic | manual | `/*[clinic input]` | Change the input, and run the tool. |
-    /// | The body gives up the lock while a field is in use, and does more than read objects and numbers | manual | `self->n = 1; Py_BEGIN_ALLOW_THREADS` | Read what you need in a section, leave it, then use it. |
+    /// | The lock is released while a method uses a field, and the method does more than read objects and numbers | manual | `self->n = 1; Py_BEGIN_ALLOW_THREADS` | Read what you need in a section, leave it, then use it. |
     /// | The body uses fields of an object that is not known at its beginning | manual | `PyArg_ParseTuple(args, "O", &other); ((Thing *)other)->n++;` | Put a section on that object around the use. |
     /// | None of the methods that change a field can be split | manual | `static PyObject *set_n(Thing *, PyObject *);` | Guard the field by hand. |
     ///
@@ -99,9 +99,9 @@ fn finding<'c, 'p>(
     let (file, span) = name_place(cx, writer.item)?;
     let outcome = match fix(cx, state, all, users) {
         Ok(fix) => Outcome::Fix(fix),
-        Err(why) => Outcome::Manual(format!(
-            "hold the lock of the object around each use of these fields, with \
-             `Py_BEGIN_CRITICAL_SECTION(self)` (not done automatically: {why})"
+        Err(rest) => Outcome::Manual(format!(
+            "use these fields between `Py_BEGIN_CRITICAL_SECTION(self)` and \
+             `Py_END_CRITICAL_SECTION()`{rest}"
         )),
     };
     Some(Finding {
@@ -111,7 +111,7 @@ fn finding<'c, 'p>(
         function: None,
         api: None,
         message: format!(
-            "methods of `{}` use its {} without a lock, and others change {} at the same time",
+            "methods of `{}` use its {} without a lock; another thread may change {} meanwhile",
             state.type_name,
             fields(&state.fields),
             if state.fields.len() == 1 {
@@ -218,12 +218,13 @@ fn fix<'c, 'p>(
 ) -> Result<Fix, String> {
     if let Some(other) = twin(cx, state, all) {
         return Err(format!(
-            "`{other}` has the same methods, because both include the same source text"
+            " (no automatic fix, because `{other}` has the same methods: both include the same \
+             source text)"
         ));
     }
     let mut splits: Vec<Split<'_>> = Vec::new();
     let mut acquired: Vec<Acquire<'_>> = Vec::new();
-    let mut refused: Vec<(String, String)> = Vec::new();
+    let mut refused: Vec<(String, ByHand)> = Vec::new();
     let mut first = None;
     for method in &state.methods {
         if let Some(why) = unfit(cx, state, method) {
@@ -241,18 +242,17 @@ fn fix<'c, 'p>(
                 splits.push(split);
                 first = first.or((!method.writes.is_empty()).then_some(()));
             }
-            Err(refusal) => refused.push((name_of(cx, method), refusal.to_owned())),
+            Err(why) => refused.push((name_of(cx, method), ByHand::lock(why))),
         }
     }
     if first.is_none() {
-        return Err(refused
-            .first()
-            .map_or("no method could be analysed".to_owned(), |(name, why)| {
-                format!("`{name}`: {why}")
-            }));
+        return Err(refused.first().map_or_else(
+            || " (no automatic fix, because no method could be analysed)".to_owned(),
+            |(name, by_hand)| format!("; in `{name}`, {by_hand}"),
+        ));
     }
     let mut fix = Fix::safe(format!(
-        "lock objects of `{}` in their methods",
+        "lock the object in the methods of `{}`",
         state.type_name
     ));
     for split in &splits {
@@ -271,10 +271,8 @@ fn fix<'c, 'p>(
     for acquire in acquired {
         fix.assume(acquire.assumption());
     }
-    for (name, why) in refused {
-        fix.assume(format!(
-            "you add the lock to `{name}` by hand, because {why}"
-        ));
+    for (name, by_hand) in refused {
+        fix.assume(format!("in `{name}`, you {by_hand}"));
     }
     Ok(fix)
 }

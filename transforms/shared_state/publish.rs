@@ -59,8 +59,8 @@ pub(super) fn fix(
         // new_cls = PyObject_GetAttrString(…);     /* NULL here, and `cls` is another thread's */
         // return cls;                             /* with an exception */
         fix.assume(format!(
-            "two threads do not make `{name}` at the same time with one of them failing: that one \
-             would return the value of the other with its own exception set"
+            "two threads do not make `{name}` at the same time with one of them failing (that one \
+             would return the value of the other with its own exception set)"
         ));
     }
     assume_filled(cx, variable, site, &mut fix);

@@ -34,7 +34,7 @@ declare_rule! {
     /// another thread. If the buffer does not leave the function, a variable without `static` may be
     /// the better repair.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | The array does not hold characters: all threads may be meant to see its values | manual | `static int table[256];` | Make it local, if the values serve one call only. |
@@ -58,12 +58,15 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             continue;
         }
         let name = &variable.name;
-        let message = format!("`{name}` is one array that all threads write and read");
+        let message = format!(
+            "all threads write and read the array `{name}`; one may read what another has written"
+        );
         let outcome = match fix(cx, variable) {
             Ok(fix) => Outcome::Fix(fix),
             Err(why) => Outcome::Manual(format!(
-                "{why}: use a local array or one of the caller, hold a `PyMutex` from the first \
-                 write to the last read, or fill it during module initialisation"
+                "use a local array or one that the caller passes; if all threads need its values, \
+                 hold a `PyMutex` from the first write to the last read; if its values never \
+                 change, fill it during module initialisation (no automatic fix, because {why})"
             )),
         };
         findings.push(finding(cx, &STATIC_BUFFER, variable, message, outcome));

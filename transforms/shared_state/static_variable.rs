@@ -13,7 +13,7 @@ use crate::state::{Kind, Variable, inventory};
 
 declare_rule! {
     /// ## What it does
-    /// Finds static variables, of files and of functions, that functions write without a lock after import:
+    /// Finds static variables that functions write without a lock after import:
     /// counters, options, hooks, free lists, tables, static types, replaced references. A finding names
     /// the variables and the places that write them.
     ///
@@ -40,10 +40,11 @@ declare_rule! {
     /// The compatibility header defines these macros for every Python.
     ///
     /// ## Confidence
-    /// Always `review`: only the authors know whether the number must agree with other state. The fix names
-    /// what else to confirm.
+    /// Always `review`: only the authors know whether the number must agree with other data. The fix names
+    /// what else to confirm. For pointers, tables, structs and flags there is no fix; the finding names the
+    /// repairs that fit.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | The variable is not a static integer in a `.c` file with `Python.h`, or is wider than a pointer | manual | `static double total;` | Use a lock, or one of the repairs that the finding names. |
@@ -52,8 +53,6 @@ declare_rule! {
     /// | It is set together with two others, or with something else | manual | `width = w; height = h; depth = d;` | Guard all of them with one lock. |
     /// | Its address is taken, `sizeof` is applied to it, it is an array index, or the value of `n++` is used | manual | `return next_id++;` | Use a lock, or an atomic function of your own. |
     /// | A macro declares or counts it, or code with its name could not be analysed | manual | `#define COUNT() calls++` | Write the macro out. |
-    ///
-    /// For pointers, tables, structs and flags the finding names the repairs that fit.
     ///
     /// ## References
     /// - [Shared state](../topics/shared-state.md): what is not reported, choosing a repair
@@ -76,8 +75,8 @@ const MANY: usize = 4;
 const NAMED: usize = 3;
 
 /// What to do with a number of which an atomic type keeps too little.
-const LOCK: &str = "hold a `PyMutex` from the first of these uses to the last, keep one variable \
-                    for each thread, or set it during module initialisation";
+const LOCK: &str = "hold a `PyMutex` from the first of these uses to the last, or keep one \
+                    variable for each thread";
 
 fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
     let rule = &SHARED_STATIC_VARIABLE;
@@ -106,8 +105,12 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             let outcome = match kind {
                 Kind::Counter | Kind::Option => match atomics.fix(variable) {
                     Ok(fix) => Outcome::Fix(fix),
-                    Err(why) if needs_lock(why) => Outcome::Manual(format!("{why}: {LOCK}")),
-                    Err(why) => Outcome::Manual(format!("{why}: {advice}")),
+                    Err(why) if needs_lock(why) => {
+                        Outcome::Manual(format!("{LOCK} (no automatic fix, because {why})"))
+                    }
+                    Err(why) => {
+                        Outcome::Manual(format!("{advice} (no automatic fix, because {why})"))
+                    }
                 },
                 _ => Outcome::Manual(advice.to_owned()),
             };
@@ -128,7 +131,8 @@ fn together(cx: &PackageCx<'_>, function: &Function, variables: &[&Variable]) ->
         .map(|variable| format!("`{}`", variable.name))
         .collect();
     let message = format!(
-        "`{}` has {} static variables that all threads write without a lock: {} and {} more",
+        "all threads write {1} static variables of `{0}` without a lock ({2} and {3} more); values \
+         get lost or mixed",
         function.name,
         variables.len(),
         names.join(", "),
@@ -147,43 +151,59 @@ fn describe(kind: &Kind, variable: &Variable) -> Option<(String, &'static str)> 
         Kind::Cache(_) | Kind::Buffer => return None,
         Kind::Once => (
             format!(
-                "`{name}` says that something was set up on first use: two threads may set it up \
-                 at the same time, or one may use it half done"
+                "`{name}` says whether something is set up; two threads may set it up at the same \
+                 time, or one may use it half done"
             ),
             "set it up during module initialisation, or hold a `PyMutex` from the test to the end \
              of the setup",
         ),
         Kind::Counter => (
-            format!("`{name}` is counted by all threads without a lock: counts get lost"),
+            format!("all threads change the counter `{name}` without a lock; counts get lost"),
             "make it atomic, keep one counter for each thread, or hold a `PyMutex` around each use",
         ),
         Kind::Type => (
-            format!("the static type `{name}` is changed after import"),
+            format!(
+                "the static type `{name}` is changed after import; other threads may already use \
+                 it"
+            ),
             "call `PyType_Ready` and fill the slots during module initialisation",
         ),
         Kind::Pointer => (
-            format!("`{name}` is replaced while other threads may use what it points to"),
-            "move it to the module state and hold a `PyMutex` around each exchange and each read \
-             that takes a reference, or set it during module initialisation",
+            format!(
+                "the pointer `{name}` is replaced without a lock; another thread may still use \
+                 what it points to"
+            ),
+            "hold a `PyMutex` where the pointer is replaced, and where it is read until the reader \
+             has a strong reference or a copy; if it is not meant for all interpreters, move it to \
+             the module state",
         ),
         Kind::Hook => (
-            format!("the function in `{name}` is replaced while other threads may call it"),
-            "set it during module initialisation, or make it atomic",
+            format!(
+                "the function pointer `{name}` is replaced without a lock; other threads may call \
+                 it at the same time"
+            ),
+            "make it atomic; if other data belongs to the function, copy both under a `PyMutex` \
+             and release that before the call",
         ),
         Kind::Option => (
-            format!("`{name}` is set by one thread while others may read it"),
-            "make it atomic, keep one variable for each thread, or set it during module \
-             initialisation",
+            format!("`{name}` is set without a lock; other threads may read it at the same time"),
+            "make it atomic, keep one variable for each thread, or hold a `PyMutex` around each \
+             use",
         ),
         Kind::Table => (
-            format!("entries of `{name}` are changed by all threads without a lock"),
-            "hold a `PyMutex` around each use; a free list can be left out if `Py_GIL_DISABLED` \
-             is defined, or be kept for each thread",
+            format!(
+                "all threads change entries of `{name}` without a lock; changes get lost or mixed"
+            ),
+            "hold a `PyMutex` around each use; for a free list, keep one for each thread, or \
+             compile it only if `Py_GIL_DISABLED` is not defined",
         ),
         Kind::Struct => (
-            format!("`{name}` is changed by all threads without a lock"),
-            "move it to the module state and hold a `PyMutex` around each use, or keep one \
-             variable for each thread",
+            format!(
+                "all threads change the struct `{name}` without a lock; others may read it half \
+                 changed"
+            ),
+            "keep one for each thread, or move it to the module state and hold a `PyMutex` around \
+             each use",
         ),
     })
 }

@@ -38,7 +38,7 @@ declare_rule! {
     /// There is no fix: what the call uses must not change while the thread is detached, and only the
     /// author knows whether that holds.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | The call is inside a C library, in functions that use neither the C API nor objects | not seen | `void lib_wait(int fd) { poll(…); }` | Detach the thread around the call of the library. |
@@ -182,7 +182,11 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             {
                 continue;
             }
-            let message = format!("`{}` may wait while the thread is attached", step.name);
+            let message = format!(
+                "`{}` may wait while the thread is attached; other threads that stop all threads \
+                 then wait, too",
+                step.name
+            );
             let advice = "call it between `Py_BEGIN_ALLOW_THREADS` and `Py_END_ALLOW_THREADS`";
             let outcome = Outcome::Manual(advice.to_owned());
             let place = package.text(definition.item, step.call);

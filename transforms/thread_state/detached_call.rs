@@ -41,7 +41,7 @@ declare_rule! {
     /// There is no fix: the author must move the call after the block, or put it between
     /// `Py_BLOCK_THREADS` and `Py_UNBLOCK_THREADS`.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | A function is called through a pointer | assumed | `Py_BEGIN_ALLOW_THREADS self->run(self); Py_END_ALLOW_THREADS` | Read all functions that the pointer may lead to. |
@@ -79,7 +79,10 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             {
                 continue;
             }
-            let message = format!("`{}` is called while the thread is detached", step.name);
+            let message = format!(
+                "`{}` is called while the thread is detached; it needs an attached thread",
+                step.name
+            );
             let advice = "call it after the block, or between `Py_BLOCK_THREADS` and \
                           `Py_UNBLOCK_THREADS`";
             let outcome = Outcome::Manual(advice.to_owned());
@@ -92,7 +95,7 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             found.notes.extend(inner.map(|(file, span)| Note {
                 file,
                 span,
-                text: "this needs an attached thread".to_owned(),
+                text: "called here".to_owned(),
             }));
             findings.push(found);
         }

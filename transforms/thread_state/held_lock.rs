@@ -83,7 +83,11 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
                 if !told.insert(taken) {
                     continue;
                 }
-                let message = format!("`{}` runs Python code while `{lock}` is locked", step.name);
+                let message = format!(
+                    "`{}` runs Python code while `{lock}` is locked; that code may wait for the \
+                     same lock (deadlock)",
+                    step.name
+                );
                 let advice = "take a strong reference to the objects in use and release the lock \
                               first, or use a critical section";
                 let outcome = Outcome::Manual(advice.to_owned());

@@ -94,11 +94,12 @@ fn told(cx: &PackageCx<'_>, file: FileId, span: ByteSpan) -> Finding {
         span,
         function: around.map(|(_, function)| function.name.clone()),
         api: None,
-        message: format!("`{word}` is left out of builds without the GIL"),
-        notes: Vec::new(),
-        outcome: Outcome::Manual(
-            "keep it in both builds: threads also attach and detach without the GIL".to_owned(),
+        message: format!(
+            "`{word}` is left out of builds without the GIL; threads must attach and detach \
+             there, too"
         ),
+        notes: Vec::new(),
+        outcome: Outcome::Manual("keep it in both builds".to_owned()),
     }
 }
 

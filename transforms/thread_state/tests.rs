@@ -32,10 +32,10 @@ static PyObject *f(PyObject *self, PyObject *arg)
     return PyLong_FromLong(n);
 }
 "#), @r"
-    14: `PyErr_SetNone` is called while the thread is detached
+    14: `PyErr_SetNone` is called while the thread is detached; it needs an attached thread
       by hand: call it after the block, or between `Py_BLOCK_THREADS` and `Py_UNBLOCK_THREADS`
-    16: `fail` is called while the thread is detached
-      4: this needs an attached thread
+    16: `fail` is called while the thread is detached; it needs an attached thread
+      4: called here
       by hand: call it after the block, or between `Py_BLOCK_THREADS` and `Py_UNBLOCK_THREADS`
     ");
 }
@@ -63,7 +63,7 @@ static PyObject *f(Self *self)
     Py_RETURN_NONE;
 }
 "#), @r"
-    16: `Py_INCREF` is called while the thread is detached
+    16: `Py_INCREF` is called while the thread is detached; it needs an attached thread
       by hand: call it after the block, or between `Py_BLOCK_THREADS` and `Py_UNBLOCK_THREADS`
     ");
 }
@@ -107,7 +107,7 @@ static void start(void *arg)
     pthread_create(&t, NULL, (void *(*)(void *))plain, arg);
 }
 "#), @"
-    9: the thread function `bad` must be attached for this
+    9: the thread function `bad` uses the C API here without attaching first; that is undefined without the GIL as well
       32: the thread is started here
       by hand: call `PyGILState_Ensure()` before this, and `PyGILState_Release()` afterwards
     ");
@@ -137,10 +137,10 @@ static void start(uv_loop_t *loop, uv_work_t *request)
     SDL_AddTimer(10, tick, NULL);
 }
 "#), @"
-    2: the thread function `work` must be attached for this
+    2: the thread function `work` uses the C API here without attaching first; that is undefined without the GIL as well
       18: the thread is started here
       by hand: call `PyGILState_Ensure()` before this, and `PyGILState_Release()` afterwards
-    6: the thread function `notify` must be attached for this
+    6: the thread function `notify` uses the C API here without attaching first; that is undefined without the GIL as well
       19: the thread is started here
       by hand: call `PyGILState_Ensure()` before this, and `PyGILState_Release()` afterwards
     ");
@@ -173,11 +173,11 @@ static PyObject *f(PyObject *self, PyObject *arg)
 }
 static PyMethodDef methods[] = {{"f", f, METH_O, NULL}, {NULL}};
 "#), @r"
-    2: `usleep` may wait while the thread is attached
+    2: `usleep` may wait while the thread is attached; other threads that stop all threads then wait, too
       by hand: call it between `Py_BEGIN_ALLOW_THREADS` and `Py_END_ALLOW_THREADS`
-    10: `sem_wait` may wait while the thread is attached
+    10: `sem_wait` may wait while the thread is attached; other threads that stop all threads then wait, too
       by hand: call it between `Py_BEGIN_ALLOW_THREADS` and `Py_END_ALLOW_THREADS`
-    12: `PyThread_acquire_lock` may wait while the thread is attached
+    12: `PyThread_acquire_lock` may wait while the thread is attached; other threads that stop all threads then wait, too
       by hand: call it between `Py_BEGIN_ALLOW_THREADS` and `Py_END_ALLOW_THREADS`
     ");
 }
@@ -200,7 +200,7 @@ static PyObject *f(Self *self, PyObject *arg)
     return PyObject_Str(arg);
 }
 "#), @r"
-    6: `PyObject_CallNoArgs` runs Python code while `&self->lock` is locked
+    6: `PyObject_CallNoArgs` runs Python code while `&self->lock` is locked; that code may wait for the same lock (deadlock)
       5: it is locked here
       by hand: take a strong reference to the objects in use and release the lock first, or use a critical section
     ");
@@ -240,18 +240,18 @@ static PyObject *f(PyObject *self, PyObject *arg)
     Py_RETURN_NONE;
 }
 "#), @"
-    3: `Py_BLOCK_THREADS` is left out of builds without the GIL
-      by hand: keep it in both builds: threads also attach and detach without the GIL
-    6: `PyEval_SaveThread` is left out of builds without the GIL
-      by hand: keep it in both builds: threads also attach and detach without the GIL
-    11: `PyGILState_Ensure` is left out of builds without the GIL
-      by hand: keep it in both builds: threads also attach and detach without the GIL
-    15: `PyGILState_Release` is left out of builds without the GIL
-      by hand: keep it in both builds: threads also attach and detach without the GIL
-    24: `Py_BEGIN_ALLOW_THREADS` is left out of builds without the GIL
-      by hand: keep it in both builds: threads also attach and detach without the GIL
-    28: `Py_END_ALLOW_THREADS` is left out of builds without the GIL
-      by hand: keep it in both builds: threads also attach and detach without the GIL
+    3: `Py_BLOCK_THREADS` is left out of builds without the GIL; threads must attach and detach there, too
+      by hand: keep it in both builds
+    6: `PyEval_SaveThread` is left out of builds without the GIL; threads must attach and detach there, too
+      by hand: keep it in both builds
+    11: `PyGILState_Ensure` is left out of builds without the GIL; threads must attach and detach there, too
+      by hand: keep it in both builds
+    15: `PyGILState_Release` is left out of builds without the GIL; threads must attach and detach there, too
+      by hand: keep it in both builds
+    24: `Py_BEGIN_ALLOW_THREADS` is left out of builds without the GIL; threads must attach and detach there, too
+      by hand: keep it in both builds
+    28: `Py_END_ALLOW_THREADS` is left out of builds without the GIL; threads must attach and detach there, too
+      by hand: keep it in both builds
     ");
 }
 

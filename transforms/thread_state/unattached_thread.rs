@@ -108,7 +108,7 @@ declare_rule! {
     /// There is no fix: the thread must be detached wherever it waits for other threads, and only the
     /// author knows where that is.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | A library that no table names starts the thread | not seen | `lib_start(run, self);` | Attach with `PyGILState_Ensure` at the beginning of `run`. |
@@ -151,7 +151,10 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
             "call `PyGILState_Ensure()` before this, and `PyGILState_Release()` afterwards"
                 .to_owned(),
         );
-        let message = format!("the thread function `{entry}` must be attached for this");
+        let message = format!(
+            "the thread function `{entry}` uses the C API here without attaching first; that is \
+             undefined without the GIL as well"
+        );
         let place = package.text(item, call);
         let Some(mut found) = finding(&UNATTACHED_THREAD, place, entry, message, outcome) else {
             continue;

@@ -35,15 +35,15 @@ declare_rule! {
     ///         reuse(result);
     ///
     /// ## Confidence
-    /// Review: with the GIL the two are the same. Without it the call is true only if this thread
-    /// made the object and holds its only reference. If the reference is in a container that other
-    /// threads can reach, they may use the object right after the test. The function is new in 3.14;
-    /// older Pythons get it from the compatibility header.
+    /// Review. With the GIL, the new function gives the same answer as the old test. Without the GIL, it
+    /// is true only if this thread made the object and holds its only reference. If that reference is in a
+    /// container that other threads can reach, they may use the object right after the test. The function
+    /// is new in 3.14; older Pythons get it from the compatibility header.
     ///
     /// For an argument of the function on Python 3.14 and newer, use
     /// `PyUnstable_Object_IsUniqueReferencedTemporary` instead: the caller may still use the object.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | The comparison is with 2: it is not known which of the two references other code may use | manual | `if (Py_REFCNT(list) == 2)` | Decide without the count, or always make a copy. |
@@ -183,7 +183,9 @@ fn finding(cx: &PackageCx<'_>, look: Look<'_>, expr: ExprId, test: Test) -> Opti
         span,
         function: Some(look.function.name.clone()),
         api: None,
-        message: "this count does not prove that no other code has the object".to_owned(),
+        message: "a reference count of 1 does not prove that only this code has the object; other \
+                  threads may have it, too"
+            .to_owned(),
         notes: Vec::new(),
         outcome: fix.map_or_else(|| Outcome::Manual(by_hand()), Outcome::Fix),
     })
@@ -218,11 +220,11 @@ fn fix(cx: &PackageCx<'_>, look: Look<'_>, expr: ExprId, test: Test) -> Option<F
     ));
     fix.replace(file, span, format!("{not}{UNIQUE}({text})"));
     fix.assume(
-        "no other thread can reach the object, through a container, a field or a weak reference, \
-         while this one treats it as its own",
+        "no other thread can reach the object (through a container, a field or a weak reference) \
+         while this code treats it as its own",
     );
     if !test.is_exact {
-        fix.assume("the object is not being destroyed: its count is not 0");
+        fix.assume("the object is not being destroyed (its reference count is not 0)");
     }
     fix.needs.push(Need::Compat {
         file,

@@ -35,14 +35,13 @@ declare_rule! {
     /// Review: `PyList_SetItem` releases the old item, so code that released it itself, or that moves
     /// items within the list, must change. It fails with an exception if the index is out of range.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | The call is in the body of a macro, or its value is used | manual | `#define PUT(l, v) PyList_SET_ITEM(l, 0, v)` | Use `PyList_SetItem` in the macro. |
     /// | The item is `NULL`, or its index is past the last item: `PyList_SetItem` releases the old item, and rejects an index that is out of range | manual | `PyList_SET_ITEM(list, 0, NULL);` | Use `PyList_SetSlice`, or store `None`. |
     /// | The function reads items of the list itself: it moves them, or releases the old one. The fix removes a release right before the store | manual | `PyList_SET_ITEM(l, 0, PyList_GET_ITEM(l, 1));` | Put the moves into a critical section on the list. |
-    ///
-    /// A list that a function gets from its caller is not reported: helpers fill new lists.
+    /// | The function gets the list from its caller: helpers fill new lists in this way | no finding | `static void fill(PyObject *l) { PyList_SET_ITEM(l, 0, v); }` | Check that callers pass only new lists. |
     ///
     /// ## References
     /// - <https://docs.python.org/3/c-api/list.html#c.PyList_SetItem>
@@ -92,7 +91,9 @@ fn finding(cx: &PackageCx<'_>, types: &Types<'_>, site: CallSite) -> Option<Find
         span,
         function: Some(function.name.clone()),
         api: Some("PyList_SET_ITEM"),
-        message: "`PyList_SET_ITEM` stores into a list that other threads may use".to_owned(),
+        message: "`PyList_SET_ITEM` stores into a list that other threads may use; it takes no \
+                  lock and does not release the old item"
+            .to_owned(),
         notes: Vec::new(),
         outcome,
     })
@@ -171,6 +172,6 @@ fn outcome(cx: &PackageCx<'_>, site: CallSite, tree: &Tree) -> Outcome {
         Some((file, span)) => fix.edits.push(cx.layout(file, span).remove(span)),
         None => fix.assume("nothing else releases or keeps the old item"),
     }
-    fix.assume("the index is in range: otherwise `PyList_SetItem` sets an exception");
+    fix.assume("the index is in range (otherwise `PyList_SetItem` sets an exception)");
     Outcome::Fix(fix)
 }

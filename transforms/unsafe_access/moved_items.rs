@@ -52,21 +52,22 @@ impl<'a> Store<'a> {
     pub(super) fn obstacle(&self) -> Option<&'static str> {
         if self.tree.is_null(self.value) {
             return Some(
-                "`NULL` removes an item that other code then owns, and `PyList_SetItem` would \
-                 release it: use `PyList_SetSlice`, or store `None` if no slot may be empty",
+                "use `PyList_SetSlice`, or store `None` if no slot may be empty (the `NULL` \
+                 removes an item that other code then owns, and `PyList_SetItem` would release \
+                 that item)",
             );
         }
         if self.is_size(self.index) || self.sets_size() {
             return Some(
-                "the item is stored after the last one, which `PyList_SetItem` rejects: use \
-                 `PyList_Append`",
+                "use `PyList_Append` (the item is stored after the last one, which \
+                 `PyList_SetItem` rejects)",
             );
         }
         let released = self.released_before().map(|(_, read)| read);
         let mut reads = self.tree.expr_ids().filter(|&expr| self.reads_item(expr));
         reads.any(|read| Some(read) != released).then_some(
-            "the function reads items of the list itself, and moves or releases the old item: \
-             `PyList_SetItem` would release it again",
+            "hold the list in a critical section and keep these statements (`PyList_SetItem` would \
+             release the old item again, which the function moves or releases itself)",
         )
     }
 

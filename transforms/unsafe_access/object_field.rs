@@ -42,7 +42,7 @@ declare_rule! {
     /// assignment to the count, as `Py_SET_REFCNT` reads the old count first, and for the size of what
     /// may be an int, as `Py_SIZE` is not for ints.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | The array of a list: use `PyList_GetItemRef`, a critical section, or a tuple instead | manual | `((PyListObject *)list)->ob_item[0]` | Use one of the three. |
@@ -167,22 +167,27 @@ impl Look<'_> {
             }
             let advice = "use `PyList_GetItemRef` and `PyList_SetItem`, a critical section on the \
                           list, or a tuple made from it";
-            let message = "another thread can free `ob_item` of a list".to_owned();
+            let message =
+                "`ob_item` of a list is used directly; another thread can free it".to_owned();
             return self.tell(expr, message, Outcome::Manual(advice.to_owned()));
         }
         if &**field == "ob_size" && self.is_int(object) {
             let advice = "use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and \
-                          create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int";
-            let message = "since Python 3.12 an int has no `ob_size`".to_owned();
+                          create an int with `PyLong_FromNativeBytes` (`Py_SIZE` is not for an \
+                          int)";
+            let message = "`ob_size` of an int is used directly; ints have no such field since \
+                           Python 3.12"
+                .to_owned();
             return self.tell(expr, message, Outcome::Manual(advice.to_owned()));
         }
         let (_, functions) = self.access(expr)?;
         let message = match &**field {
             "ob_refcnt" => {
-                "`ob_refcnt` is used directly, but the free-threaded build has no such field"
-                    .to_owned()
+                "`ob_refcnt` is used directly; the free-threaded build has no such field".to_owned()
             }
-            _ => format!("`{field}` is used directly, so it is not read or written atomically"),
+            _ => {
+                format!("`{field}` is used directly; other threads may change it during the access")
+            }
         };
         self.tell(expr, message, self.outcome(expr, object, functions))
     }
@@ -306,7 +311,7 @@ impl Look<'_> {
         fix.replace(file, span, format!("{set}({object}, {value})"));
         if set == "Py_SET_REFCNT" {
             // From 3.12 on it looks at the old count, and leaves immortal objects alone.
-            fix.assume("the count was set before: this does not initialise new memory");
+            fix.assume("the count was set before (this does not initialise new memory)");
         }
         fix.needs.push(Need::Compat {
             file,

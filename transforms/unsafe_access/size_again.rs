@@ -43,8 +43,8 @@ declare_rule! {
     /// `i < PyList_GET_SIZE(list)`, or `PyDict_Next`.
     ///
     /// ## Why
-    /// Another thread can add items in between. The loop then writes past the end of the
-    /// memory. A strong reference for each item does not prevent that.
+    /// Another thread can add items after the memory is allocated and before the loop ends. The loop then
+    /// writes past the end of the memory. A strong reference for each item does not prevent that.
     ///
     /// ## Example
     /// ```c
@@ -64,7 +64,7 @@ declare_rule! {
     /// There is no fix: only the author knows what a shorter container means for the rest of the
     /// function.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | Two passes over a list, one to count, one to fill; a number that a helper computes from a size | not seen | `n = count(list); out = malloc(n); fill(out, list);` | Compare with `n` in the second pass as well. |
@@ -253,8 +253,10 @@ impl Look<'_> {
             span,
             function: Some(self.function.name.clone()),
             api: None,
-            message: "this may return more items than the memory that the loop fills can hold"
-                .to_owned(),
+            message:
+                "this may return more items than the memory that the loop fills can hold; the \
+                 loop then writes past its end"
+                    .to_owned(),
             notes: note.into_iter().collect(),
             outcome,
         })

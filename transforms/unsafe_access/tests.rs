@@ -21,14 +21,14 @@ static PyObject *Table_put(Table *self, PyObject *row)
 }
 static PyMethodDef methods[] = {{"put", (PyCFunction)Table_put, METH_O, NULL}, {NULL}};
 "#), @r"
-    6: `PyList_SET_ITEM` stores into a list that other threads may use
+    6: `PyList_SET_ITEM` stores into a list that other threads may use; it takes no lock and does not release the old item
       safe as it is: the container is made by `PyList_New()` on line 5, and no other code has it while the value is in use
-    8: `PyList_SET_ITEM` stores into a list that other threads may use
+    8: `PyList_SET_ITEM` stores into a list that other threads may use; it takes no lock and does not release the old item
       safe as it is: the list is made in this function and filled here
-    9: `PyList_SET_ITEM` stores into a list that other threads may use
-      review: lock the list and release the old item: `PyList_SET_ITEM` → `PyList_SetItem`
+    9: `PyList_SET_ITEM` stores into a list that other threads may use; it takes no lock and does not release the old item
+      review: lock the list and release the old item (`PyList_SET_ITEM` → `PyList_SetItem`)
       assumes that nothing else releases or keeps the old item
-      assumes that the index is in range: otherwise `PyList_SetItem` sets an exception
+      assumes that the index is in range (otherwise `PyList_SetItem` sets an exception)
     @@
          self->names = PyList_New(1);
          PyList_SET_ITEM(self->names, 0, fresh);
@@ -64,21 +64,21 @@ static int f(Thing *self, PyObject *arg, Mine *mine, PyObject **all)
     return use(name, mine->ob_item);
 }
 "#), @"
-    6: `ob_type` is used directly, so it is not read or written atomically
+    6: `ob_type` is used directly; other threads may change it during the access
       by hand: use `Py_TYPE`, or `Py_SET_TYPE` to change it
-    13: `ob_type` is used directly, so it is not read or written atomically
-      safe: use the C API: `ob_type` → `Py_TYPE`
-    14: `ob_refcnt` is used directly, but the free-threaded build has no such field
-      review: use the C API: `ob_refcnt` → `Py_SET_REFCNT`
-      assumes that the count was set before: this does not initialise new memory
-    15: `ob_type` is used directly, so it is not read or written atomically
-      safe: use the C API: `ob_type` → `Py_TYPE`
-    15: `ob_type` is used directly, so it is not read or written atomically
-      safe: use the C API: `ob_type` → `Py_TYPE`
-    17: `ob_refcnt` is used directly, but the free-threaded build has no such field
+    13: `ob_type` is used directly; other threads may change it during the access
+      safe: use the C API (`ob_type` → `Py_TYPE`)
+    14: `ob_refcnt` is used directly; the free-threaded build has no such field
+      review: use the C API (`ob_refcnt` → `Py_SET_REFCNT`)
+      assumes that the count was set before (this does not initialise new memory)
+    15: `ob_type` is used directly; other threads may change it during the access
+      safe: use the C API (`ob_type` → `Py_TYPE`)
+    15: `ob_type` is used directly; other threads may change it during the access
+      safe: use the C API (`ob_type` → `Py_TYPE`)
+    17: `ob_refcnt` is used directly; the free-threaded build has no such field
       by hand: use `Py_REFCNT`, or `Py_SET_REFCNT` to change it
-    20: `ob_size` is used directly, so it is not read or written atomically
-      review: use the C API: `ob_size` → `Py_SET_SIZE`
+    20: `ob_size` is used directly; other threads may change it during the access
+      review: use the C API (`ob_size` → `Py_SET_SIZE`)
       assumes that the object is not an int, which has no size since Python 3.12
     @@
      static int f(Thing *self, PyObject *arg, Mine *mine, PyObject **all)
@@ -110,12 +110,12 @@ static void f(PyObject *a, PyObject *b)
     use(meta, ((PyVarObject *)((PyObject *)a->ob_type)->ob_type)->ob_size);
 }
 "#), @r"
-    4: `ob_type` is used directly, so it is not read or written atomically
-      safe: use the C API: `ob_type` → `Py_TYPE`
-    5: `ob_type` is used directly, so it is not read or written atomically
-      safe: use the C API: `ob_type` → `Py_SET_TYPE`
-    6: `ob_size` is used directly, so it is not read or written atomically
-      safe: use the C API: `ob_size` → `Py_SIZE`
+    4: `ob_type` is used directly; other threads may change it during the access
+      safe: use the C API (`ob_type` → `Py_TYPE`)
+    5: `ob_type` is used directly; other threads may change it during the access
+      safe: use the C API (`ob_type` → `Py_SET_TYPE`)
+    6: `ob_size` is used directly; other threads may change it during the access
+      safe: use the C API (`ob_size` → `Py_SIZE`)
     @@
      static void f(PyObject *a, PyObject *b)
      {
@@ -141,7 +141,7 @@ static PyObject *f(PyObject *list, PyObject *tuple)
     return use(a, b, c);
 }
 "#), @r"
-    5: another thread can free `ob_item` of a list
+    5: `ob_item` of a list is used directly; another thread can free it
       by hand: use `PyList_GetItemRef` and `PyList_SetItem`, a critical section on the list, or a tuple made from it
     ");
 }
@@ -157,18 +157,18 @@ static long f(PyObject *o, PyLongObject *number, PyTupleObject *row)
     return size + ((PyVarObject *)row)->ob_size;
 }
 "#), @"
-        4: since Python 3.12 an int has no `ob_size`
-          by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int
-        4: since Python 3.12 an int has no `ob_size`
-          by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int
-        5: `ob_size` is used directly, so it is not read or written atomically
-          safe: use the C API: `ob_size` → `Py_SET_SIZE`
-        5: since Python 3.12 an int has no `ob_size`
-          by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int
-        6: since Python 3.12 an int has no `ob_size`
-          by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int
-        7: `ob_size` is used directly, so it is not read or written atomically
-          safe: use the C API: `ob_size` → `Py_SIZE`
+        4: `ob_size` of an int is used directly; ints have no such field since Python 3.12
+          by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes` (`Py_SIZE` is not for an int)
+        4: `ob_size` of an int is used directly; ints have no such field since Python 3.12
+          by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes` (`Py_SIZE` is not for an int)
+        5: `ob_size` is used directly; other threads may change it during the access
+          safe: use the C API (`ob_size` → `Py_SET_SIZE`)
+        5: `ob_size` of an int is used directly; ints have no such field since Python 3.12
+          by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes` (`Py_SIZE` is not for an int)
+        6: `ob_size` of an int is used directly; ints have no such field since Python 3.12
+          by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes` (`Py_SIZE` is not for an int)
+        7: `ob_size` is used directly; other threads may change it during the access
+          safe: use the C API (`ob_size` → `Py_SIZE`)
         @@
          {
              long size = ((PyLongObject *)o)->ob_size + number->ob_base.ob_size;
@@ -198,25 +198,25 @@ static void f(PyObject *a, PyObject *b)
         printf("%zd", Py_REFCNT(a));
 }
 "#), @"
-    2: this count does not prove that no other code has the object
+    2: a reference count of 1 does not prove that only this code has the object; other threads may have it, too
       by hand: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object; otherwise use a lock
-    6: this count does not prove that no other code has the object
-      review: test for the only reference: `Py_REFCNT` → `PyUnstable_Object_IsUniquelyReferenced`
-      assumes that no other thread can reach the object, through a container, a field or a weak reference, while this one treats it as its own
-    6: this count does not prove that no other code has the object
-      review: test for the only reference: `Py_REFCNT` → `PyUnstable_Object_IsUniquelyReferenced`
-      assumes that no other thread can reach the object, through a container, a field or a weak reference, while this one treats it as its own
-      assumes that the object is not being destroyed: its count is not 0
-    10: this count does not prove that no other code has the object
+    6: a reference count of 1 does not prove that only this code has the object; other threads may have it, too
+      review: test for the only reference (`Py_REFCNT` → `PyUnstable_Object_IsUniquelyReferenced`)
+      assumes that no other thread can reach the object (through a container, a field or a weak reference) while this code treats it as its own
+    6: a reference count of 1 does not prove that only this code has the object; other threads may have it, too
+      review: test for the only reference (`Py_REFCNT` → `PyUnstable_Object_IsUniquelyReferenced`)
+      assumes that no other thread can reach the object (through a container, a field or a weak reference) while this code treats it as its own
+      assumes that the object is not being destroyed (its reference count is not 0)
+    10: a reference count of 1 does not prove that only this code has the object; other threads may have it, too
       by hand: use `PyUnstable_Object_IsUniquelyReferenced` (3.14, or `pythoncapi_compat.h`) if only this thread can reach the object; otherwise use a lock
-    10: this count does not prove that no other code has the object
-      review: test for the only reference: `Py_REFCNT` → `PyUnstable_Object_IsUniquelyReferenced`
-      assumes that no other thread can reach the object, through a container, a field or a weak reference, while this one treats it as its own
-      assumes that the object is not being destroyed: its count is not 0
-    10: this count does not prove that no other code has the object
-      review: test for the only reference: `Py_REFCNT` → `PyUnstable_Object_IsUniquelyReferenced`
-      assumes that no other thread can reach the object, through a container, a field or a weak reference, while this one treats it as its own
-      assumes that the object is not being destroyed: its count is not 0
+    10: a reference count of 1 does not prove that only this code has the object; other threads may have it, too
+      review: test for the only reference (`Py_REFCNT` → `PyUnstable_Object_IsUniquelyReferenced`)
+      assumes that no other thread can reach the object (through a container, a field or a weak reference) while this code treats it as its own
+      assumes that the object is not being destroyed (its reference count is not 0)
+    10: a reference count of 1 does not prove that only this code has the object; other threads may have it, too
+      review: test for the only reference (`Py_REFCNT` → `PyUnstable_Object_IsUniquelyReferenced`)
+      assumes that no other thread can reach the object (through a container, a field or a weak reference) while this code treats it as its own
+      assumes that the object is not being destroyed (its reference count is not 0)
     @@
      {
          assert(Py_REFCNT(a) == 1);
@@ -257,10 +257,10 @@ static PyMethodDef methods[] = {
     {"direct", (PyCFunction)direct, METH_NOARGS, NULL}, {"kept", kept, METH_O, NULL}, {NULL}
 };
 "#), @"
-    7: this may return more items than the memory that the loop fills can hold
+    7: this may return more items than the memory that the loop fills can hold; the loop then writes past its end
       6: the memory is allocated here, for an earlier size
       by hand: use the size that the memory was allocated for, and stop if no item is left; or hold a critical section from the allocation to the end of the loop
-    16: this may return more items than the memory that the loop fills can hold
+    16: this may return more items than the memory that the loop fills can hold; the loop then writes past its end
       15: the memory is allocated here, for an earlier size
       by hand: use the size that the memory was allocated for, and stop if no item is left; or hold a critical section from the allocation to the end of the loop
     ");
@@ -322,10 +322,10 @@ static long f(PyObject *o, PyLongObject *number)
     return ((PyVarObject *)number)->ob_size;
 }
 "#), @"
-    5: since Python 3.12 an int has no `ob_size`
-      by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int
-    6: since Python 3.12 an int has no `ob_size`
-      by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes`: `Py_SIZE` is not for an int
+    5: `ob_size` of an int is used directly; ints have no such field since Python 3.12
+      by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes` (`Py_SIZE` is not for an int)
+    6: `ob_size` of an int is used directly; ints have no such field since Python 3.12
+      by hand: use `_PyLong_Sign`, read the value with `PyLong_AsNativeBytes`, and create an int with `PyLong_FromNativeBytes` (`Py_SIZE` is not for an int)
     ");
 }
 
@@ -421,26 +421,26 @@ static PyObject *made2(int n, ...)
 #[test]
 fn stores_that_move_items_are_left() {
     insta::assert_snapshot!(run_triaged(&UNLOCKED_LIST_STORE, STORES), @"
-    8: `PyList_SET_ITEM` stores into a list that other threads may use
-      by hand: the item is stored after the last one, which `PyList_SetItem` rejects: use `PyList_Append`
-    16: `PyList_SET_ITEM` stores into a list that other threads may use
-      by hand: `NULL` removes an item that other code then owns, and `PyList_SetItem` would release it: use `PyList_SetSlice`, or store `None` if no slot may be empty
-    22: `PyList_SET_ITEM` stores into a list that other threads may use
-      by hand: the function reads items of the list itself, and moves or releases the old item: `PyList_SetItem` would release it again
-    23: `PyList_SET_ITEM` stores into a list that other threads may use
-      by hand: the function reads items of the list itself, and moves or releases the old item: `PyList_SetItem` would release it again
-    30: `PyList_SET_ITEM` stores into a list that other threads may use
-      review: lock the list and release the old item: `PyList_SET_ITEM` → `PyList_SetItem`
-      assumes that the index is in range: otherwise `PyList_SetItem` sets an exception
-    37: `PyList_SET_ITEM` stores into a list that other threads may use
-      by hand: the function reads items of the list itself, and moves or releases the old item: `PyList_SetItem` would release it again
-    44: `PyList_SET_ITEM` stores into a list that other threads may use
-      review: lock the list and release the old item: `PyList_SET_ITEM` → `PyList_SetItem`
+    8: `PyList_SET_ITEM` stores into a list that other threads may use; it takes no lock and does not release the old item
+      by hand: use `PyList_Append` (the item is stored after the last one, which `PyList_SetItem` rejects)
+    16: `PyList_SET_ITEM` stores into a list that other threads may use; it takes no lock and does not release the old item
+      by hand: use `PyList_SetSlice`, or store `None` if no slot may be empty (the `NULL` removes an item that other code then owns, and `PyList_SetItem` would release that item)
+    22: `PyList_SET_ITEM` stores into a list that other threads may use; it takes no lock and does not release the old item
+      by hand: hold the list in a critical section and keep these statements (`PyList_SetItem` would release the old item again, which the function moves or releases itself)
+    23: `PyList_SET_ITEM` stores into a list that other threads may use; it takes no lock and does not release the old item
+      by hand: hold the list in a critical section and keep these statements (`PyList_SetItem` would release the old item again, which the function moves or releases itself)
+    30: `PyList_SET_ITEM` stores into a list that other threads may use; it takes no lock and does not release the old item
+      review: lock the list and release the old item (`PyList_SET_ITEM` → `PyList_SetItem`)
+      assumes that the index is in range (otherwise `PyList_SetItem` sets an exception)
+    37: `PyList_SET_ITEM` stores into a list that other threads may use; it takes no lock and does not release the old item
+      by hand: hold the list in a critical section and keep these statements (`PyList_SetItem` would release the old item again, which the function moves or releases itself)
+    44: `PyList_SET_ITEM` stores into a list that other threads may use; it takes no lock and does not release the old item
+      review: lock the list and release the old item (`PyList_SET_ITEM` → `PyList_SetItem`)
       assumes that nothing else releases or keeps the old item
-      assumes that the index is in range: otherwise `PyList_SetItem` sets an exception
-    56: `PyList_SET_ITEM` stores into a list that other threads may use
+      assumes that the index is in range (otherwise `PyList_SetItem` sets an exception)
+    56: `PyList_SET_ITEM` stores into a list that other threads may use; it takes no lock and does not release the old item
       safe as it is: the list is made in this function and filled here
-    68: `PyList_SET_ITEM` stores into a list that other threads may use
+    68: `PyList_SET_ITEM` stores into a list that other threads may use; it takes no lock and does not release the old item
       safe as it is: the list is made in this function and filled here
     @@
      {

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use ungil::{
     capi::PyVersion,
     engine::{Config, Stage, dump},
-    package::{Request, find_roots, load},
+    package::{Package, Request, find_roots, load},
     source::FileId,
 };
 
@@ -28,12 +28,17 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let texts = on_large_stack(|| texts_of(args))?;
+    io::stdout().lock().write_all(texts.join("\n").as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs `work` where the parser has room to recurse.
+pub(crate) fn on_large_stack<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     let threads = rayon::ThreadPoolBuilder::new()
         .stack_size(64 << 20)
         .build()?;
-    let texts = threads.install(|| texts_of(args))?;
-    io::stdout().lock().write_all(texts.join("\n").as_bytes())?;
-    Ok(ExitCode::SUCCESS)
+    threads.install(work)
 }
 
 fn texts_of(args: &Args) -> Result<Vec<String>> {
@@ -41,6 +46,16 @@ fn texts_of(args: &Args) -> Result<Vec<String>> {
         .function
         .rsplit_once(':')
         .context("a file and a function are needed: `spam.c:eggs`")?;
+    let (package, file) = in_package(path)?;
+    let texts = dump(&package, &Config::default(), args.stage, file, name);
+    if texts.is_empty() {
+        bail!("there is no function `{name}` that was understood");
+    }
+    Ok(texts)
+}
+
+/// The project of a file, as it is read for that file, and the file in it.
+pub(crate) fn in_package(path: &str) -> Result<(Package, FileId)> {
     let path = fs::canonicalize(path).with_context(|| format!("cannot read `{path}`"))?;
     let request = Request {
         roots: find_roots(std::slice::from_ref(&path)),
@@ -54,9 +69,5 @@ fn texts_of(args: &Args) -> Result<Vec<String>> {
     let is_asked = |id: &FileId| package.root.join(package.files.get(*id).path()) == path;
     let file = package.files.iter().map(|(id, _)| id).find(is_asked);
     let file = file.with_context(|| format!("`{}` is not read", path.display()))?;
-    let texts = dump(&package, &Config::default(), args.stage, file, name);
-    if texts.is_empty() {
-        bail!("there is no function `{name}` that was understood");
-    }
-    Ok(texts)
+    Ok((package, file))
 }

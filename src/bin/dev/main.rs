@@ -7,6 +7,7 @@ mod offers;
 mod process;
 mod report;
 mod sandbox;
+mod trace;
 
 use std::{
     io::{self, Write},
@@ -23,12 +24,14 @@ use clap::Parser;
 enum Command {
     Corpus(corpus::Args),
     Dump(dump::Args),
+    Trace(trace::Args),
 }
 
 fn main() -> io::Result<ExitCode> {
     let done = match Command::parse() {
         Command::Corpus(args) => corpus::run(&args),
         Command::Dump(args) => dump::run(&args),
+        Command::Trace(args) => trace::run(&args),
     };
     done.or_else(|error| {
         writeln!(io::stderr(), "error: {error:#}")?;

@@ -56,8 +56,7 @@ impl ObstacleKind {
     pub fn advice(self) -> &'static str {
         match self {
             Self::OlderVersion => {
-                "request 3.15 in the build for `abi3t`: set `Py_TARGET_ABI3T` to `0x030f0000` or \
-                 more"
+                "set `Py_TARGET_ABI3T` to `0x030f0000` or more in the build for `abi3t`"
             }
             Self::ModuleDefinition => {
                 "export `PyModExport_NAME`, which returns an array of `PySlot`; the definition may \
@@ -70,7 +69,7 @@ impl ObstacleKind {
                 "remove the head, give the spec a negative `basicsize`, and get the data with \
                  `PyObject_GetTypeData`"
             }
-            Self::Field => "use the function that reads or sets it: `Py_TYPE`, `PyType_GetSlot`",
+            Self::Field => "use the function that reads or sets it (`Py_TYPE`, `PyType_GetSlot`)",
             Self::Name => "use the replacement in the limited API of 3.15",
         }
     }

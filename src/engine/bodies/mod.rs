@@ -116,12 +116,12 @@ impl Solver<'_, '_> {
         let name = self.name(target);
         Some(match self.body_edits(target, &whole) {
             Err(Outside) => Outcome::Manual(format!(
-                "the call is in the macro `{name}`, and the functions that use the macro would \
-                 have to change around it: write the call in these functions, without the macro"
+                "write the call in the functions that use the macro `{name}`, without the macro \
+                 (these functions have to change around the call)"
             )),
             Ok(None) => Outcome::Manual(format!(
-                "the functions that use the macro `{name}` need different changes: expand the \
-                 macro in them by hand"
+                "expand the macro `{name}` by hand in the functions that use it (they need \
+                 different changes)"
             )),
             Ok(Some(edits)) => Outcome::Fix(self.fix(target, whole, &edits)?),
         })

@@ -113,8 +113,7 @@ impl Packing {
         let copied = copied.filter(|_| is_new || operand.starts_with(".."));
         if let Some(taken) = copied.filter(|taken| !is_new || !taken.takes(path)) {
             doubts.push(format!(
-                "`{}` copies or installs `{}` (`{}`), and its `#include` of `{operand}` still \
-                 works there",
+                "the `#include` of `{operand}` also works where `{}` copies or installs `{}` (`{}`)",
                 taken.by.display(),
                 file.display(),
                 taken.pattern,
@@ -130,12 +129,11 @@ impl Packing {
 
     fn doubt_header(&self, header: &Path, doubts: &mut Vec<String>) {
         let shown = header.display();
-        for (how, does) in [(How::Lists, "lists"), (How::Copies, "copies or installs")] {
+        for (how, does) in [(How::Lists, "list"), (How::Copies, "copy or install")] {
             if let Some(taken) = self.takers(header, how).next() {
                 let (by, pattern) = (taken.by.display(), &taken.pattern);
                 doubts.push(format!(
-                    "`{by}` {does} `{pattern}`, and it is correct if that includes the new \
-                     `{shown}`"
+                    "`{by}` may also {does} the new `{shown}`, which matches `{pattern}`"
                 ));
             }
         }
@@ -149,12 +147,12 @@ impl Packing {
         {
             let by = taken.by.display();
             doubts.push(format!(
-                "`{by}` lists each header, and the list contains the new `{shown}`"
+                "you add the new `{shown}` to `{by}`, which lists each header"
             ));
         } else if let Some(by) = self.packer.as_ref().filter(|_| self.is_left_out(header)) {
             let by = by.display();
             doubts.push(format!(
-                "the source distribution, whose content `{by}` lists, contains the new `{shown}`"
+                "the source distribution contains the new `{shown}` (`{by}` lists its content)"
             ));
         }
     }

@@ -54,7 +54,7 @@ fn a_helper_that_text_nobody_understands_may_call() {
 #[test]
 fn the_helper_may_give_the_container_away_itself() {
     let text = "static PyObject *look(PyObject *d) { global = d; return PyDict_GetItem(d, d); }\nvoid f(void) { look(PyDict_New()); }\n";
-    insta::assert_snapshot!(of(text), @"look: shared, a container made here, and passed on or emptied on line 1");
+    insta::assert_snapshot!(of(text), @"look: shared, a container that is made here, and passed on or emptied on line 1");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_helper_that_returns_the_value_keeps_it_in_use() {
 static PyObject *look(PyObject *d) { return PyDict_GetItem(d, d); }
 void f(void) { PyObject *d = PyDict_New(); PyObject *v = look(d); publish(d); use(v); }
 ";
-    insta::assert_snapshot!(of(text), @"look: shared, a container made here, and passed on or emptied on line 2");
+    insta::assert_snapshot!(of(text), @"look: shared, a container that is made here, and passed on or emptied on line 2");
 }
 
 #[test]
@@ -76,7 +76,7 @@ void g(PyObject *k) { PyObject *d = PyDict_New(); keep(d); use(PyDict_GetItem(d,
 ";
     insta::assert_snapshot!(of(text), @"
     f: Fresh, the container is made by `PyDict_New()` on line 3, and no other code has it while the value is in use
-    g: shared, a container made here, and passed on or emptied on line 4
+    g: shared, a container that is made here, and passed on or emptied on line 4
     ");
 }
 

@@ -37,12 +37,12 @@ fn it_may_be_returned_after_the_last_use() {
 
 #[test]
 fn it_may_not_be_given_away_before() {
-    insta::assert_snapshot!(with_list("    self->list = list;\n    v = PyList_GetItem(list, 0);\n    return NULL;\n"), @"f: shared, a container made here, and passed on or emptied on line 3");
+    insta::assert_snapshot!(with_list("    self->list = list;\n    v = PyList_GetItem(list, 0);\n    return NULL;\n"), @"f: shared, a container that is made here, and passed on or emptied on line 3");
 }
 
 #[test]
 fn it_may_not_be_given_away_while_the_value_is_in_use() {
-    insta::assert_snapshot!(with_list("    v = PyList_GetItem(list, 0);\n    publish(list);\n    use(v);\n    return NULL;\n"), @"f: shared, a container made here, and passed on or emptied on line 4");
+    insta::assert_snapshot!(with_list("    v = PyList_GetItem(list, 0);\n    publish(list);\n    use(v);\n    return NULL;\n"), @"f: shared, a container that is made here, and passed on or emptied on line 4");
 }
 
 #[test]
@@ -61,14 +61,14 @@ fn its_reference_may_move_out_of_it() {
     insta::assert_snapshot!(all.map(moved).concat(), @"
     f: Fresh, the container is made by `PyList_New()` on line 2, and no other code has it while the value is in use
     f: Fresh, the container is made by `PyList_New()` on line 2, and no other code has it while the value is in use
-    f: shared, a container made here, and passed on or emptied on line 5
-    f: shared, a container made here, and passed on or emptied on line 5
+    f: shared, a container that is made here, and passed on or emptied on line 5
+    f: shared, a container that is made here, and passed on or emptied on line 5
     ");
 }
 
 #[test]
 fn an_unknown_call_that_gets_both_uses_the_value() {
-    insta::assert_snapshot!(with_list("    publish(list, PyList_GetItem(list, 0));\n    return NULL;\n"), @"f: shared, a container made here, and passed on or emptied on line 3");
+    insta::assert_snapshot!(with_list("    publish(list, PyList_GetItem(list, 0));\n    return NULL;\n"), @"f: shared, a container that is made here, and passed on or emptied on line 3");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn it_may_be_given_away_once_the_value_has_its_own_reference() {
 
 #[test]
 fn a_pointer_into_the_value_is_a_use() {
-    insta::assert_snapshot!(with_list("    const char *s = PyUnicode_AsUTF8(PyList_GetItem(list, 0));\n    publish(list);\n    use(s);\n    return NULL;\n"), @"f: shared, a container made here, and passed on or emptied on line 4");
+    insta::assert_snapshot!(with_list("    const char *s = PyUnicode_AsUTF8(PyList_GetItem(list, 0));\n    publish(list);\n    use(s);\n    return NULL;\n"), @"f: shared, a container that is made here, and passed on or emptied on line 4");
 }
 
 #[test]
@@ -94,13 +94,13 @@ fn an_object_that_is_released_is_no_pointer_into_the_value() {
         f: Fresh, the container is made by `PyList_New()` on line 2, and no other code has it while the value is in use
         ");
     insta::assert_snapshot!(with(""), @"
-        f: shared, a container made here, and passed on or emptied on line 4
+        f: shared, a container that is made here, and passed on or emptied on line 4
         ");
 }
 
 #[test]
 fn a_value_that_is_stored_is_in_use_for_ever() {
-    insta::assert_snapshot!(with_list("    self->first = PyList_GetItem(list, 0);\n    return list;\n"), @"f: shared, a container made here, and passed on or emptied on line 4");
+    insta::assert_snapshot!(with_list("    self->first = PyList_GetItem(list, 0);\n    return list;\n"), @"f: shared, a container that is made here, and passed on or emptied on line 4");
 }
 
 #[test]
@@ -112,12 +112,12 @@ fn filling_a_container_does_not_share_it() {
 
 #[test]
 fn putting_it_into_another_container_shares_it() {
-    insta::assert_snapshot!(with_list("    PyDict_SetItemString(p, \"list\", list);\n    v = PyList_GetItem(list, 0);\n    return NULL;\n"), @"f: shared, a container made here, and passed on or emptied on line 3");
+    insta::assert_snapshot!(with_list("    PyDict_SetItemString(p, \"list\", list);\n    v = PyList_GetItem(list, 0);\n    return NULL;\n"), @"f: shared, a container that is made here, and passed on or emptied on line 3");
 }
 
 #[test]
 fn a_copy_of_the_variable_is_followed() {
-    insta::assert_snapshot!(with_list("    PyObject *other = (PyObject *)list;\n    global = other;\n    v = PyList_GetItem(list, 0);\n    return NULL;\n"), @"f: shared, a container made here, and passed on or emptied on line 4");
+    insta::assert_snapshot!(with_list("    PyObject *other = (PyObject *)list;\n    global = other;\n    v = PyList_GetItem(list, 0);\n    return NULL;\n"), @"f: shared, a container that is made here, and passed on or emptied on line 4");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn each_turn_of_a_loop_makes_another_one() {
 #[test]
 fn one_turn_gives_away_what_the_next_one_looks_at() {
     let body = "    for (int i = 0; i < 3; i++) {\n        v = PyList_GetItem(list, i);\n        publish(list);\n    }\n    return NULL;\n";
-    insta::assert_snapshot!(with_list(body), @"f: shared, a container made here, and passed on or emptied on line 5");
+    insta::assert_snapshot!(with_list(body), @"f: shared, a container that is made here, and passed on or emptied on line 5");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_branch_that_leaves_null_does_not_count() {
 #[test]
 fn dict_next_is_in_use_as_long_as_the_loop_reads_its_key() {
     let body = "    PyObject *d = PyDict_Copy(p), *k;\n    Py_ssize_t i = 0;\n    while (PyDict_Next(d, &i, &k, &v)) {\n        publish(d);\n        use(k);\n    }\n    return NULL;\n";
-    insta::assert_snapshot!(with_list(body), @"f: shared, a container made here, and passed on or emptied on line 6");
+    insta::assert_snapshot!(with_list(body), @"f: shared, a container that is made here, and passed on or emptied on line 6");
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn items_of_the_argument_tuple_are_arguments() {
     let body = "    PyObject *fast = PySequence_Fast(args, \"\");\n    use(PySequence_Fast_GET_ITEM(fast, 0));\n    v = PyList_GetItem(PyTuple_GET_ITEM(args, 0), 0);\n    return NULL;\n";
     insta::assert_snapshot!(with_kwargs(body), @"
     f: Immutable, `args` is the tuple of the arguments
-    f: shared, an argument of the caller
+    f: shared, an argument that Python code passes
     ");
 }
 
@@ -261,26 +261,26 @@ fn a_parsed_tuple_is_checked_by_its_format() {
     let body = "    PyObject *t, *o;\n    PyArg_ParseTuple(args, \"O!O\", &PyTuple_Type, &t, &o);\n    use(PySequence_Fast_GET_ITEM(t, 0));\n    use(PySequence_Fast_GET_ITEM(o, 0));\n    return NULL;\n";
     insta::assert_snapshot!(with_kwargs(body), @"
     f: Immutable, `PyArg_ParseTuple()` on line 4 accepts only a tuple
-    f: shared, an argument of the caller
+    f: shared, an argument that Python code passes
     ");
 }
 
 #[test]
 fn a_reference_to_an_item_of_the_value_does_not_keep_the_value() {
     let body = "    v = PyList_GetItem(list, 0);\n    Py_INCREF(PyTuple_GET_ITEM(v, 0));\n    publish(list);\n    use(v);\n    return NULL;\n";
-    insta::assert_snapshot!(with_list(body), @"f: shared, a container made here, and passed on or emptied on line 5");
+    insta::assert_snapshot!(with_list(body), @"f: shared, a container that is made here, and passed on or emptied on line 5");
 }
 
 #[test]
 fn a_second_variable_keeps_the_container_of_the_turn_before() {
     let body = "    PyObject *last = NULL, *d;\n    for (int i = 0; i < 3; i++) {\n        d = PyDict_New();\n        if (last) use(PyDict_GetItem(last, p));\n        last = d;\n        publish(d);\n    }\n    return NULL;\n";
-    insta::assert_snapshot!(with_list(body), @"f: shared, a container made here, and passed on or emptied on line 8");
+    insta::assert_snapshot!(with_list(body), @"f: shared, a container that is made here, and passed on or emptied on line 8");
 }
 
 #[test]
 fn a_key_is_not_kept_by_a_reference_to_its_value() {
     let body = "    PyObject *d = PyDict_Copy(p), *k;\n    Py_ssize_t i = 0;\n    while (PyDict_Next(d, &i, &k, &v)) {\n        Py_INCREF(v);\n        publish(d);\n        use(k);\n    }\n    return NULL;\n";
-    insta::assert_snapshot!(with_list(body), @"f: shared, a container made here, and passed on or emptied on line 7");
+    insta::assert_snapshot!(with_list(body), @"f: shared, a container that is made here, and passed on or emptied on line 7");
 }
 
 /// What a type of Python does with the keywords is known; what another does is not.
@@ -350,7 +350,7 @@ fn an_item_may_not_be_taken_out_while_it_is_in_use() {
         );
         assert_eq!(
             with_list(&body).trim(),
-            "f: shared, a container made here, and passed on or emptied on line 4"
+            "f: shared, a container that is made here, and passed on or emptied on line 4"
         );
         let body = format!(
             "    v = PyList_GetItem(list, 0);\n    use(v);\n    {removes};\n    return NULL;\n"
@@ -373,7 +373,7 @@ fn more_items_may_come_while_one_is_in_use() {
 #[test]
 fn an_item_of_what_may_be_no_list_is_shared() {
     insta::assert_snapshot!(with_list("    PySequence_DelItem(p, 0);\n    PyObject_SetItem(p, p, list);\n    v = PyList_GetItem(list, 0);\n    use(v);\n    return NULL;\n"), @"
-        f: shared, a container made here, and passed on or emptied on line 4
+        f: shared, a container that is made here, and passed on or emptied on line 4
         ");
 }
 

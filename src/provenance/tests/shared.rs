@@ -26,7 +26,7 @@ PyObject *f(Foo *self, PyObject *p) {
 }
 ";
     insta::assert_snapshot!(of(text), @"
-    f: shared, an argument of the caller
+    f: shared, an argument that Python code passes
     f: shared, `p`, which the caller passes
     f: shared, `cache`, a variable that all threads share
     f: shared, `memo`, a variable that all threads share
@@ -37,7 +37,7 @@ PyObject *f(Foo *self, PyObject *p) {
     f: shared, a dict of the interpreter
     f: shared, a container of unknown origin
     f: shared, a dict of the interpreter
-    f: shared, a weak reference, which keeps nothing alive
+    f: shared, a weak reference, which does not keep its object alive
     ");
 }
 
@@ -71,8 +71,8 @@ static PyObject *fast(PyObject *self, PyObject *const *args, Py_ssize_t n) { ret
 static PyMethodDef m[] = {{\"a\", one, METH_O}, {\"b\", (PyCFunction)fast, METH_FASTCALL}};
 ";
     insta::assert_snapshot!(of(text), @"
-    one: shared, an argument of the caller
-    fast: shared, an argument of the caller
+    one: shared, an argument that Python code passes
+    fast: shared, an argument that Python code passes
     ");
 }
 

@@ -21,9 +21,8 @@ impl Draft<'_, '_> {
         if lookup.failure == Failure::Untested {
             let strong = lookup.replacement.strong;
             self.fix.assume(format!(
-                "no other thread makes the list shorter: if `{strong}` returns `NULL`, the \
-                 function uses the `NULL` or continues with the exception set, and none of its exits \
-                 fits"
+                "no other thread makes the list shorter (if one does, `{strong}` returns `NULL`, \
+                 which the function does not handle)"
             ));
         }
     }
@@ -44,8 +43,8 @@ impl Draft<'_, '_> {
             let name = &scene.tree.local(local).name;
             let strong = lookup.replacement.strong;
             self.fix.assume(format!(
-                "something else keeps `{name}` alive until `{strong}` is called: the function has \
-                 already given up its reference"
+                "something else keeps `{name}` alive until `{strong}` is called (the function has \
+                 already given up its reference)"
             ));
         }
     }
@@ -67,8 +66,8 @@ impl Draft<'_, '_> {
         let is_swallowed = lookup.replacement.errors == OldErrors::Swallowed;
         if is_swallowed && self.scene.cx.is_any_object(site, 0) {
             self.fix.assume(format!(
-                "the first argument is a dict: for other objects `{borrowed}` found nothing, but \
-                 `{strong}` raises `SystemError`"
+                "the first argument is a dict (for other objects `{borrowed}` found nothing, but \
+                 `{strong}` raises `SystemError`)"
             ));
         }
     }
@@ -94,7 +93,7 @@ impl Draft<'_, '_> {
             false => return,
         };
         self.fix.assume(format!(
-            "all slots of the list are filled: {why}, and `{}` crashes on an empty slot",
+            "all slots of the list are filled (`{}` crashes on an empty slot, and {why})",
             replacement.strong
         ));
     }

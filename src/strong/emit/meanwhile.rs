@@ -41,8 +41,8 @@ impl Draft<'_, '_> {
         if let Some(name) = settled(self.scene, lookup.call) {
             if reads_missing(self.scene, lookup.call) {
                 self.fix.assume(format!(
-                    "no other thread removes the key after `{name}`: the code does not test \
-                     whether `{strong}` finds it"
+                    "no other thread removes the key after `{name}` (the code does not test \
+                     whether `{strong}` finds it)"
                 ));
             }
         } else if lookup.replacement.absent == Absent::Null
@@ -50,8 +50,8 @@ impl Draft<'_, '_> {
         {
             // v = PyDict_GetItem(d, k); Py_INCREF(v); return v;
             self.fix.assume(format!(
-                "what `{strong}` looks for exists: the code does not test that, and no longer \
-                 reads the result here"
+                "what `{strong}` looks for exists (the code does not test that, and no longer \
+                 reads the result here)"
             ));
         }
     }
@@ -92,8 +92,8 @@ impl Draft<'_, '_> {
         // Else its callers ask whether there is an exception.
         if stops && lookup.failure.drops_exception() && sets_for_others(scene) {
             self.fix.assume(format!(
-                "no caller needs what `{}` would have stored in its arguments: it now leaves \
-                 early, and its callers do not see that",
+                "no caller needs what `{}` would have stored in its arguments (it now leaves \
+                 early, and its callers do not see that)",
                 scene.function.name
             ));
         }
@@ -109,7 +109,7 @@ impl Draft<'_, '_> {
             let strong = lookup.replacement.strong;
             self.fix.assume(format!(
                 "`{name}`, which checks for `SystemError`, does not expect it for an object that \
-                 is not a list: `{strong}` raises `TypeError` for that"
+                 is not a list (`{strong}` raises `TypeError` for that)"
             ));
         }
     }

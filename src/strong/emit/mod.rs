@@ -339,7 +339,7 @@ impl Draft<'_, '_> {
             let is_fast = lookup.replacement.borrowed == "PySequence_Fast_GET_ITEM";
             if is_fast && !is_made_here(self.scene, lookup.call) {
                 self.fix.assume(
-                    "the sequence comes from `PySequence_Fast`: a subclass may return other items",
+                    "the sequence comes from `PySequence_Fast` (a subclass may return other items)",
                 );
             }
             match lookup.shape {
@@ -376,8 +376,8 @@ impl Draft<'_, '_> {
     pub(in crate::strong) fn doubt_entry(&mut self, call: ExprId, function: &str) {
         if meets_exception(self.scene, call) {
             self.fix.assume(format!(
-                "no exception is pending where `{function}` is called: a debug build of Python \
-                 aborts otherwise"
+                "no exception is pending where `{function}` is called (a debug build of Python \
+                 aborts otherwise)"
             ));
         }
     }

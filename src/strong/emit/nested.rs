@@ -99,8 +99,8 @@ impl Draft<'_, '_> {
         {
             let function = lookup.replacement.strong;
             self.fix.assume(format!(
-                "`{function}` does not fail before `{name}` runs Python code: C does not define \
-                 which of the two runs first"
+                "`{function}` does not fail before `{name}` runs Python code (C does not define \
+                 which of the two runs first)"
             ));
         }
     }

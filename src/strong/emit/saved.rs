@@ -75,20 +75,20 @@ impl Draft<'_, '_> {
         if clears(self.scene, lookup) {
             let pending = self.earlier_exception(lookup);
             self.fix.assume(format!(
-                "no lookup fails while {pending} is pending: that exception would be lost"
+                "no lookup fails while {pending} is pending (that exception would be lost)"
             ));
         }
         if stops_with_another(self.scene, lookup) {
             let pending = self.earlier_exception(lookup);
             self.fix.assume(format!(
-                "no item is missing while {pending} is pending: that exception would be dropped"
+                "no item is missing while {pending} is pending (that exception would be dropped)"
             ));
         }
         if lookup.failure.drops_exception() && keeps_entered(self.scene, lookup.call) {
             let name = &self.scene.function.name;
             self.fix.assume(format!(
-                "no item is missing when `{name}` is called with an exception set: that exception \
-                 would be dropped, too"
+                "no item is missing when `{name}` is called with an exception set (that exception \
+                 would be dropped, too)"
             ));
         }
     }

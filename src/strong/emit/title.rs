@@ -38,7 +38,7 @@ pub(in crate::strong) fn title(scene: &Scene<'_>, group: &[Planned]) -> String {
     let repair = match &takers[..] {
         [] => String::new(),
         names => format!(
-            "; remove an extra release: {} releases the item itself if it fails",
+            "; remove an extra release ({} releases the item itself if it fails)",
             names.join(" or ")
         ),
     };

@@ -161,8 +161,8 @@ fn unchecked(
     }
     if matches!(shape, Shape::Inside(..)) {
         return Err(Reason::NoSwap(
-            "the checked call can fail where the macro could not: put it in its own statement, \
-             and test its result for `NULL`",
+            "put the lookup in its own statement, and test its result for `NULL` (the checked call \
+             can fail where the macro could not)",
         ));
     }
     if let Some(stmt) = counted_behind(scene, call) {
@@ -370,19 +370,30 @@ pub(in crate::strong) fn with_error(
     if scene.function.ret.is_void() {
         return None;
     }
-    let unlocked = exits.unlocked();
-    let candidates: [&dyn Fn() -> Option<Vec<String>>; 8] = [
-        &|| unlocked?.copied(),
-        &|| exits.neighbour(),
-        &|| exits.previous(),
-        &|| unlocked?.common_label(),
-        &|| unlocked?.to_label(),
-        &|| unlocked?.made(),
-        &|| exits.later(),
-        &|| unlocked?.earlier(),
-    ];
-    let mut found = candidates.iter().filter_map(|candidate| candidate());
+    let candidates = candidates(exits);
+    let mut found = candidates.iter().filter_map(|(_, candidate)| candidate());
     found.find(|lines| !exits.loses(lines))
+}
+
+/// A way to leave: its name, and the statements if it fits.
+type Candidate<'e> = (&'static str, Box<dyn Fn() -> Option<Vec<String>> + 'e>);
+
+/// The ways to leave with an error, the best first.
+pub(super) fn candidates<'e>(exits: &'e Exits<'_, '_>) -> [Candidate<'e>; 8] {
+    let unlocked = exits.unlocked();
+    [
+        ("taken over", Box::new(move || unlocked?.copied())),
+        ("as the next one", Box::new(|| exits.neighbour())),
+        ("as the one before", Box::new(|| exits.previous())),
+        (
+            "label of both sides",
+            Box::new(move || unlocked?.common_label()),
+        ),
+        ("jump to a label", Box::new(move || unlocked?.to_label())),
+        ("made", Box::new(move || unlocked?.made())),
+        ("further down", Box::new(|| exits.later())),
+        ("further up", Box::new(move || unlocked?.earlier())),
+    ]
 }
 
 /// Whether the code already leaves with an error if the result, in `local`, is `NULL`: the test is

@@ -40,6 +40,7 @@ mod text;
 mod to_label;
 mod told;
 mod told_before;
+mod trace;
 mod uncertain;
 mod undo;
 pub(super) mod undone;

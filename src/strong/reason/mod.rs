@@ -3,22 +3,22 @@
 pub(super) mod named;
 pub(super) mod why;
 
-/// How the reason begins for which a lookup is left where a macro leaves the function.
+/// What the reason says for which a lookup is left where a macro leaves the function.
 const LEFT_BY_MACRO: &str = "a macro leaves the function";
 
 /// Whether a lookup was left because a macro leaves the function.
 #[must_use]
 pub fn is_left_by_macro(reason: &str) -> bool {
-    reason.starts_with(LEFT_BY_MACRO)
+    reason.ends_with(LEFT_BY_MACRO)
 }
 
-/// How the reasons begin for which a lookup is left where no exit serves for its failure.
+/// What the reasons say for which a lookup is left where no exit serves for its failure.
 const CAN_FAIL: &str = "the checked call can fail where the macro could not";
 
 /// Whether a lookup was left because nothing can be done where the checked call fails.
 #[must_use]
 pub fn has_no_exit(reason: &str) -> bool {
-    reason.starts_with(CAN_FAIL)
+    reason.contains(CAN_FAIL)
 }
 
 /// What runs before a lookup that a conditional expression chooses.
@@ -55,207 +55,215 @@ impl Reason {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub(in crate::strong) enum Reason {
     #[error(
-        "other code may read or replace `{0}`, because its address is passed on: use a separate \
-         variable for the lookup"
+        "use a separate variable for the lookup (other code may read or replace `{0}`, because its \
+         address is passed on)"
     )]
     AddressTaken(String),
     #[error(
-        "on some paths only, another variable has the same object as `{0}`, and its reference is \
-         counted: take and release the reference by hand"
+        "take and release the reference by hand (on some paths only, another variable has the same \
+         object as `{0}` and counts its reference)"
     )]
     Alias(String),
-    #[error("a macro assigns to `{0}` and releases the old object: take the reference by hand")]
+    #[error("take the reference by hand (a macro assigns to `{0}` and releases the old object)")]
     ClearedByMacro(String),
     #[error(
-        "the function tests the reference count of the object in `{0}`, and a strong reference \
-         would change the count: change those tests, too"
+        "take a strong reference, and adapt the tests of the reference count (the function tests \
+         the count of the object in `{0}`)"
     )]
     Counted(String),
     #[error(
-        "a pointer into the object of `{0}` is returned or stored, and would dangle after the \
-         reference is released: keep the reference as long as the pointer"
+        "keep a strong reference as long as the pointer (a pointer into the object in `{0}` is \
+         returned or stored, and would dangle)"
     )]
     DerivedEscapes(String),
     #[error(
-        "a pointer into the object is still used after `{0}` gets another value or goes out \
-         of scope: keep the reference in a variable that lives as long"
+        "keep the reference in a variable that lives as long as the pointer (a pointer into the \
+         object is still used after `{0}` gets another value or goes out of scope)"
     )]
     DerivedOutlives(String),
     #[error(
-        "the test would have to stand between declarations: declare the variable first, and \
-         assign to it later"
+        "declare the variable first, and assign to it after the declarations (a test of the result \
+         cannot stand between declarations)"
     )]
     Declared,
     #[error(
-        "the thread may be detached after the last use of `{0}`, where no reference may be \
-         released: release it before that point"
+        "take a strong reference, and release it before the thread is detached (after the last use \
+         of `{0}` the thread may be detached, and may not release references)"
     )]
     Detached(String),
-    #[error("the result is not used: remove the call")]
+    #[error("remove the call (its result is not used)")]
     Discarded,
-    #[error("{left} while `{0}` holds the reference: release it there by hand", left = LEFT_BY_MACRO)]
+    #[error("release the reference in `{0}` by hand where {left}", left = LEFT_BY_MACRO)]
     ExitInMacro(String),
     #[error(
-        "the borrowed reference is stored in memory that outlives the call: decide who owns it, \
-         and take a strong reference"
+        "decide who owns the reference, and take a strong reference for it (the borrowed reference \
+         is stored in memory that outlives the call)"
     )]
     Field,
     #[error(
-        "`{0}` keeps or releases its argument, and the function does not own that reference: \
-         decide who owns it, and take a strong reference"
+        "decide who owns the reference, and take a strong reference for it (`{0}` keeps or \
+         releases its argument, which the function does not own)"
     )]
     KeptBorrowed(String),
     #[error(
-        "{0} may take over the reference that it gets (its format or its code does not rule that \
-         out): use a format that is one literal, or take and release the reference by hand"
+        "take and release the reference by hand, or pass a format that is one literal ({0} may \
+         take over the reference: neither its format nor its code rules that out)"
     )]
     MayConsume(String),
-    #[error("the call is in the macro `{0}`: change the macro together with its uses")]
+    #[error("change the macro `{0}` together with its uses (the call is in the macro)")]
     InMacro(String),
     #[error(
-        "the macro `{0}` {gets}: pass the strong function, and define each name that `{0}` builds \
-         from it",
+        "use the strong function, define each name that `{0}` builds from it, and release the new \
+         reference in addition to what the code releases already (the macro `{0}` {gets})",
         gets = NAME_IN_MACRO
     )]
     NameInMacro(String),
     #[error(
-        "the macro `{0}` makes the call, but its result belongs to the function: write the call \
-         here without the macro"
+        "write the call here without the macro `{0}` (the macro makes the call, but the function \
+         uses its result)"
     )]
     ByMacro(String),
     #[error(
-        "statements would have to stand before an `else if`: change it to an `else` with an `if` \
-         inside, or do the lookup before the chain"
+        "change the `else if` to an `else` with an `if` inside, or do the lookup before the chain \
+         (statements cannot stand before an `else if`)"
     )]
     ElseIf,
-    #[error("a label stands directly before the statement: put the statement in its own block")]
+    #[error("put the statement in its own block (a label stands directly before it)")]
     Labelled,
-    #[error("the call is part of a loop's condition: move it into the body")]
+    #[error("move the call into the body of the loop (it is part of the condition)")]
     LoopCondition,
     #[error(
-        "`{0}` is not known to be a pointer, so it cannot own the object: hold the object in a \
-         `PyObject *` variable, and read from that what the code needs"
+        "hold the object in a `PyObject *` variable, and read from that what the code needs (`{0}` \
+         is not known to be a pointer, so it cannot own the object)"
     )]
     NoPointer(String),
     #[error(
-        "releasing the object in `{0}` may free `{1}`, which is assigned next and which nothing \
-         owns: take a strong reference to `{1}` first"
+        "take a strong reference to `{1}` first (it is assigned next, nothing owns it, and \
+         releasing the object in `{0}` may free it)"
     )]
     TakenLate(String, String),
     #[error(
-        "no statement after the last use of `{0}` is reached on every path, so there is no place \
-         to release it: restructure the function, or release it by hand"
+        "release `{0}` by hand, or restructure the function (no statement after its last use is \
+         reached on every path)"
     )]
     NoPlace(String),
     #[error(
-        "a dead referent in `{0}` is now `NULL` instead of `Py_None`, and the code uses it: adapt \
-         each use by hand"
+        "adapt each use of `{0}` by hand (for a dead object it is then `NULL` instead of `Py_None`)"
     )]
     NoneEscapes(String),
     #[error(
-        "{why}: use `{0}`, and handle `NULL` like the other errors of the function",
+        "use `{0}`, and handle `NULL` like the other errors of the function ({why})",
         why = CAN_FAIL
     )]
     NoExit(&'static str),
     #[error(
-        "{why}, and `{1}` ignores the `{2}` that this function returns for an error, or takes it \
-         for success: use `{0}`, and decide what both functions do on `NULL`",
+        "use `{0}`, and decide what this function and `{1}` do on `NULL` ({why}, and `{1}` ignores \
+         the `{2}` that this function returns for an error, or takes it for success)",
         why = CAN_FAIL
     )]
     Mistaken(&'static str, String, String),
     #[error(
-        "{why}, and `{1}` on line {2} undoes what may have begun before: use `{0}`, and handle \
-         `NULL` like the other errors of the function at this point",
+        "use `{0}`, and on `NULL` also undo what has begun before ({why}, and `{1}` on line {2} \
+         undoes what may have begun)",
         why = CAN_FAIL
     )]
     Undoes(&'static str, String, u32),
     #[error(
-        "{why}, and `{1}` on line {2} records only after the loop how many references are stored: \
-         use `{0}`, and on `NULL` release those that have been stored",
+        "use `{0}`, and on `NULL` release the references that have been stored ({why}, and `{1}` \
+         on line {2} records only after the loop how many there are)",
         why = CAN_FAIL
     )]
     CountedBehind(&'static str, String, u32),
     #[error(
-        "{why}, and `{1}` on line {2} has already reported how many items the loop sets: use \
-         `{0}`, and on `NULL` correct that number",
+        "use `{0}`, and on `NULL` correct the number of items ({why}, and `{1}` on line {2} has \
+         already set the number that a complete loop needs)",
         why = CAN_FAIL
     )]
     ToldBefore(&'static str, String, u32),
     #[error(
-        "{why}, and `{1}` already holds references: use `{0}`, and on `NULL` release those that \
-         are stored in `{1}`",
+        "use `{0}`, and on `NULL` release the references that are stored in `{1}` ({why})",
         why = CAN_FAIL
     )]
     Filled(&'static str, String),
     #[error("{0}")]
     NoSwap(&'static str),
-    #[error("{0} runs before the call in the same expression: put the lookup in its own statement")]
+    #[error("put the lookup in its own statement ({0} runs before it in the same expression)")]
     NotEvaluatedFirst(String),
     #[error(
-        "the call is in an `assert`, which a build without assertions leaves out: put the lookup \
-         in its own statement"
+        "put the lookup in its own statement (a build without assertions leaves out the `assert` \
+         with the call)"
     )]
     Asserted,
     #[error(
-        "the strong function stores its result in a `PyObject *`, which `{0}` is not: use a \
-         `PyObject *` variable"
+        "use a `PyObject *` variable instead of `{0}` (the strong function stores its result in a \
+         `PyObject *`)"
     )]
     OutParameterType(String),
     #[error(
-        "the function releases or gives away a reference in `{0}` that it does not own: correct \
-         the original code first"
+        "correct the original code first (the function releases or gives away a reference in `{0}` \
+         that it does not own)"
     )]
     OverRelease(String),
     #[error(
-        "on some paths `{0}` still has the value that the caller passed: use a separate variable \
-         for the lookup"
+        "use a separate variable for the lookup (on some paths `{0}` still has the value that the \
+         caller passed)"
     )]
     OverwritesParameter(String),
-    #[error("only some paths own the reference in `{0}`: make all of them own it")]
+    #[error("take the reference in `{0}` on all paths (only some paths own it)")]
     OwnedOnSomePaths(String),
     #[error(
-        "the function returns an owned reference on some paths, and a borrowed one on others: \
-         return the same kind on all paths, and change its callers accordingly"
+        "return a strong reference on all paths, and release it in the callers (the function \
+         returns a strong reference on some paths, and a borrowed one on others)"
     )]
     OwnedByCallerToo,
-    #[error("it returns the result of `{0}`, which does not return a reference either")]
+    #[error("return a strong reference from `{0}`, too (the function returns its result)")]
     ReturnsResultOf(String),
     #[error("{0}")]
     Contract(String),
-    #[error("the function returns the borrowed reference: its callers must be changed with it")]
+    #[error(
+        "return a strong reference, and release it in all callers (the function returns the \
+         borrowed reference)"
+    )]
     ReturnedBorrowed,
     #[error(
-        "`{0}` keeps the borrowed reference after the function returns: it must own the reference"
+        "store a strong reference in `{0}`, and release it when it is replaced (`{0}` keeps the \
+         borrowed reference after the function returns)"
     )]
     Static(String),
-    #[error("`{0}` takes over the reference only if it succeeds: write the failure path by hand")]
+    #[error(
+        "release the reference by hand where `{0}` fails (it takes over the reference only if it \
+         succeeds)"
+    )]
     StealsOnSuccess(String),
-    #[error("`{0}` takes over a reference that the function does not own: check the original code")]
+    #[error(
+        "correct the original code first (`{0}` takes over a reference that the function does not \
+         own)"
+    )]
     StolenBorrowed(String),
     #[error(
-        "the borrowed reference is stored in memory: decide who owns it, and take a strong \
-         reference"
+        "decide who owns the reference, and take a strong reference for it (the borrowed reference \
+         is stored in memory)"
     )]
     StoredBorrowed,
     #[error(
-        "the object of an earlier iteration or lookup is still in use when `{0}` gets the next \
-         one: use a separate variable for each"
+        "use a separate variable for each object (the object of an earlier iteration or lookup is \
+         still in use when `{0}` gets the next one)"
     )]
     TwoAtOnce(String),
     #[error(
-        "the list may have empty slots, which the strong function must not read: look the item up \
-         before the list is passed on"
+        "look the item up before the list is passed on (the list may have empty slots, which the \
+         strong function must not read)"
     )]
     Unfilled,
     #[error("the call is never reached")]
     Unreachable,
     #[error(
-        "the configurations of the branch at line {0} need different changes: change each branch \
-         by hand"
+        "change each branch of the `#if` by hand (its configurations at line {0} need different \
+         changes)"
     )]
     Variants(u32),
     #[error(
-        "this text is compiled in several places, which need different changes: change it by hand"
+        "change this text by hand (it is compiled in several places, which need different changes)"
     )]
     Uses,
 }

@@ -12,7 +12,7 @@ pub(in crate::strong) fn mentioned(cx: &PackageCx<'_>, mention: Mention) -> Stri
             let gap = &cx.program.gaps[gap];
             let at = line(cx, gap.file, gap.span);
             format!(
-                "code that could not be analysed uses its name: at {at}, {}",
+                "code that could not be analysed uses its name at {at} ({})",
                 gap.reason
             )
         }

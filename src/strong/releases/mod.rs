@@ -111,6 +111,21 @@ fn takes_for_others(scene: &Scene<'_>, home: &Home) -> bool {
     })
 }
 
+/// What each way to treat existing counting comes to.
+pub(in crate::strong) fn modes(
+    scene: &Scene<'_>,
+    slots: &Slots,
+    home: &Home,
+    strong: &Strong<'_>,
+) -> Vec<(Mode, Result<Decisions, Reason>)> {
+    let all = [Mode::Adopt, Mode::Keep, Mode::Own, Mode::Mend, Mode::Apart];
+    let each = all.into_iter().map(|mode| {
+        let follower = follower(mode, scene, slots, home, strong, None);
+        (mode, follow_as(follower, home))
+    });
+    each.collect()
+}
+
 fn follow_as(mut follower: Follower<'_, '_>, home: &Home) -> Result<Decisions, Reason> {
     let direct = meeting(&mut follower).or_else(|_| {
         follower.suppressed.clear();

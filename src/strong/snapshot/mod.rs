@@ -60,7 +60,8 @@ pub(super) fn fix(scene: &Scene<'_>, read: ExprId) -> Option<Fix> {
     if size == Size::Unseen {
         let name = scene.name(local);
         fix.assume(format!(
-            "`{name}` has all items that are read from it: the code does not ask for its size first"
+            "`{name}` has all items that are read from it (the code does not ask for its size \
+             first)"
         ));
     }
     if let Some(name) = changer(scene, local, &made) {
@@ -75,7 +76,8 @@ fn keeps_lists(scene: &Scene<'_>, name: &str) -> Assumption {
     match program.named_function(program.item(scene.item), name) {
         Some(function) => Fact::new(Claim::KeepsLists, function).into(),
         None => format!(
-            "`{name}` does not change the list while its items are read: the copy would not show that"
+            "`{name}` does not change the list while its items are read (the copy would not show \
+             that)"
         )
         .into(),
     }

@@ -82,7 +82,8 @@ fn a_first_half_that_does_something_else_is_found() {
 
 #[test]
 fn a_second_half_that_does_something_else_is_found() {
-    let other = "`f` and `f_with_hook` together do not do what the original function did";
+    let other =
+        "`f` and `f_with_hook` together do not do what the function did before it was split";
     let swapped = [("fd = self->fd", "fd = self->other")];
     assert_eq!(split(&swapped, &[]), [other]);
     assert_eq!(split(&[], &[("< 0", "<= 0")]), [other]);

@@ -125,7 +125,7 @@ static PyObject *g(PyObject *d, PyObject *l) {{ if (f(d, l) < 0) return NULL; Py
     ];
     insta::assert_snapshot!(all.join("\n"), @"
     unknown: `f` may return an object with an exception set
-    unknown: in `f`, `Py_CLEAR(r)` (line 9) is correct at the new exit: the function had no such exit in that state unknown: `f` may return an object with an exception set
+    unknown: in `f`, `Py_CLEAR(r)` (line 9) is correct at the new error exit (the function could not leave here before) unknown: `f` may return an object with an exception set
 
     unknown: `f` does not have to report a failed lookup to its caller
 

@@ -26,7 +26,7 @@ fn a_count_for_somebody_else_is_none_of_the_new_reference() {
 #[test]
 fn a_new_reference_that_is_not_released_is_found() {
     let leak = "in `f`, the reference from `PyDict_GetItemRef` is not released on every path";
-    let old = format!("unknown: {leak}, as in the original code (line 8): this is intended");
+    let old = format!("unknown: {leak}, as in the original code (line 8), and this is intended");
     assert_eq!(wrong(GHOST, &[LOOKUP]), [old]);
     let sometimes = ("look(v);", "look(v); if (!ghost) Py_DECREF(own);");
     assert_eq!(wrong(GHOST, &[LOOKUP, sometimes]), [leak]);
@@ -40,7 +40,7 @@ fn a_count_that_goes_with_the_change_is_missed() {
         wrong(&text, &[LOOKUP, gone]),
         [
             "unknown: in `f`, the reference from `PyDict_GetItemRef` is not released on every \
-             path, as in the original code (line 8): this is intended"
+             path, as in the original code (line 8), and this is intended"
         ]
     );
 }

@@ -26,7 +26,7 @@ const END: &str = "v = PyList_GetItemRef(l, i); if (v == NULL) { PyErr_Clear(); 
 
 fn lost(name: &str) -> String {
     format!(
-        "unknown: no item is missing while the exception of an earlier `{name}` is pending: that exception would be dropped"
+        "unknown: no item is missing while the exception of an earlier `{name}` is pending (that exception would be dropped)"
     )
 }
 

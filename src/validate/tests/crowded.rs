@@ -2,8 +2,7 @@
 
 use super::{STRONG, wrong};
 
-const TOO_MANY: &str = "unknown: each reference is released exactly once: the function has too \
-                        many paths for a proof";
+const TOO_MANY: &str = "unknown: each reference is released exactly once (the function has too many paths for a proof)";
 
 /// A function that asks seven questions and answers them behind a lookup, with `rest` between.
 fn crowded(rest: &str) -> String {

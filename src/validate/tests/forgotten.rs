@@ -42,7 +42,7 @@ fn a_path_that_took_none_may_not() {
     assert_eq!(
         wrong(&before, &[STRONG, taken]),
         [format!(
-            "unknown: {LEAK}, as in the original code (line 5): this is intended"
+            "unknown: {LEAK}, as in the original code (line 5), and this is intended"
         )]
     );
 }

@@ -124,8 +124,7 @@ fn memory_that_got_no_reference_gets_none() {
     assert_eq!(stored(lent, &[released]), too_often);
     let some = "self->last = v; if (self->on) return 1; Py_DECREF(v); return 0;";
     let as_before = "unknown: in `f`, the reference from `PyList_GetItemRef` is released or given \
-                     away once too often on some path, as in the original code (line 5): this is \
-                     intended";
+                     away once too often on some path, as in the original code (line 5), and this is intended";
     assert_eq!(stored(some, &[]), [as_before]);
 }
 

@@ -298,8 +298,8 @@ impl View<'_> {
         {
             let act = self.told(act.expr);
             claims.push(format!(
-                "in `{name}`, {act} is correct at the new exit: the function had no such exit in \
-                 that state"
+                "in `{name}`, {act} is correct at the new error exit (the function could not \
+                 leave here before)"
             ));
         }
         if claims.is_empty() {

@@ -360,7 +360,7 @@ impl View<'_> {
 /// That what `act` did may stay.
 pub(super) fn may_stay(function: &str, act: &str) -> String {
     format!(
-        "in `{function}`, the effect of {act} may remain at the new exit: the function had no \
-         exit in that state"
+        "in `{function}`, {act} need not be undone at the new error exit (the function could not \
+         leave here before)"
     )
 }

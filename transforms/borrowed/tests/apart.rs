@@ -260,10 +260,10 @@ fn what_the_code_gives_away_without_a_reference_stays_by_hand() {
         let outcome = object(&text);
         outcome.lines().next().unwrap_or_default().trim().to_owned()
     };
-    const UNCLEAR: &str = "3: only some paths own the reference in `v`: make all of them own it";
-    const STORED: &str = "3: the borrowed reference is stored in memory: decide who owns it, and take a strong reference";
-    const TWICE: &str = "5: only some paths own the reference in `v`: make all of them own it";
-    const INSIDE: &str = "3: a pointer into the object of `v` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer";
+    const UNCLEAR: &str = "3: take the reference in `v` on all paths (only some paths own it)";
+    const STORED: &str = "3: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)";
+    const TWICE: &str = "5: take the reference in `v` on all paths (only some paths own it)";
+    const INSIDE: &str = "3: keep a strong reference as long as the pointer (a pointer into the object in `v` is returned or stored, and would dangle)";
     for (body, reason) in [
         // Which of them is the caller's?
         (

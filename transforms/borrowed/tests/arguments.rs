@@ -55,7 +55,7 @@ fn an_argument_that_only_runs_on_some_paths() {
         return -1;
     return 0;";
     insta::assert_snapshot!(with_macro(define, body), @"
-        4: a condition runs before the call in the same expression: put the lookup in its own statement
+        4: put the lookup in its own statement (a condition runs before it in the same expression)
         ");
 }
 
@@ -70,9 +70,9 @@ fn an_argument_that_is_written_twice_or_spelled() {
     LATER(use(PyList_GetItem(list, 1)));
     return NAMED(PyList_GetItem(list, 2));";
     insta::assert_snapshot!(with_macro(define, body), @"
-        1: the call is in the macro `TEXT`: change the macro together with its uses
-        8: a macro leaves the function while `item` holds the reference: release it there by hand
-        9: the call is in the macro `NAMED`: change the macro together with its uses
+        1: change the macro `TEXT` together with its uses (the call is in the macro)
+        8: release the reference in `item` by hand where a macro leaves the function
+        9: change the macro `NAMED` together with its uses (the call is in the macro)
         ");
 }
 
@@ -85,7 +85,7 @@ fn an_argument_that_is_an_assignment() {
         return -1;
     return use(v);";
     insta::assert_snapshot!(with_macro(define, body), @"
-        5: the call is in the macro `FAILED`: change the macro together with its uses
-        5: a condition runs before the call in the same expression: put the lookup in its own statement
+        5: change the macro `FAILED` together with its uses (the call is in the macro)
+        5: put the lookup in its own statement (a condition runs before it in the same expression)
         ");
 }

@@ -32,8 +32,8 @@ const LOUD: &str = "PyErr_WriteUnraisable(NULL);";
 #[test]
 fn all_callers_ask() {
     insta::assert_snapshot!(point("use(x);", ASKING), @"
-        4: review: in `f`, the effect of `use(x)` (line 5) may remain at the new exit: the function had no exit in that state
-        6: review: in `f`, the effect of `use(x)` (line 5) may remain at the new exit: the function had no exit in that state
+        4: review: in `f`, `use(x)` (line 5) need not be undone at the new error exit (the function could not leave here before)
+        6: review: in `f`, `use(x)` (line 5) need not be undone at the new error exit (the function could not leave here before)
         @@
          f(PyObject *list, double *x, double *y)
          {

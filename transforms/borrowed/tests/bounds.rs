@@ -191,7 +191,7 @@ fn something_else_depends_on_the_size() {
         Py_ssize_t n = PyList_Size(list); told(self, n);  : leaves the function
         Py_ssize_t n = PyList_Size(list), m = n;  told(self, m);: leaves the function
         Py_ssize_t n = PyList_Size(list), m = PyList_Size(list);  told(self, m);: leaves the function
-        Py_ssize_t n = PyList_Size(list); PyObject *made = PyList_New(n);  told(made);: 6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        Py_ssize_t n = PyList_Size(list); PyObject *made = PyList_New(n);  told(made);: 6: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
         static Py_ssize_t n; n = PyList_Size(list);  : leaves the function
         const Py_ssize_t n = PyList_Size(list);  told(self, n);: leaves the function
         Py_ssize_t n = PyList_Size(list), *p = &n;  told(self, p);: leaves the function
@@ -270,11 +270,11 @@ fn the_list_is_not_just_emptied() {
     return 0;
 "#
     ), @"
-        6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
-        10: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
-        14: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
-        18: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
-        23: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        6: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
+        10: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
+        14: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
+        18: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
+        23: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
         ");
 }
 
@@ -351,10 +351,10 @@ fn what_the_pass_made_is_not_its_own() {
     return row;
 "#
     ), @"
-        8: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
-        14: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
-        19: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
-        25: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        8: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
+        14: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
+        19: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
+        25: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
         ");
 }
 
@@ -481,7 +481,7 @@ fn a_search_that_ends_with_the_last_item_finds_something() {
     return handle(self, callable);
 "#
     ), @"
-        6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        6: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
         ");
 }
 

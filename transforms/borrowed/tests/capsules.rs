@@ -52,7 +52,7 @@ fn what_a_capsule_without_a_destructor_holds_outlives_it() {
         ),
     ] {
         insta::allow_duplicates! {
-            insta::assert_snapshot!(outcome(make, open), @"safe: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`");
+            insta::assert_snapshot!(outcome(make, open), @"safe: take a strong reference (`PyDict_GetItemWithError` → `PyDict_GetItemRef`)");
         }
     }
 }
@@ -116,7 +116,7 @@ fn what_a_capsule_may_free_does_not() {
         ),
     ] {
         insta::allow_duplicates! {
-            insta::assert_snapshot!(outcome(make, open), @"by hand: a pointer into the object of `v` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer");
+            insta::assert_snapshot!(outcome(make, open), @"by hand: keep a strong reference as long as the pointer (a pointer into the object in `v` is returned or stored, and would dangle)");
         }
     }
 }

@@ -22,7 +22,7 @@ fn the_rest_of_the_chain_gets_braces() {
     return i;
 "#
     ), @r#"
-    5: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    5: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
          if (i == 0) {
              return 0;
@@ -73,9 +73,9 @@ fn chains_in_chains() {
     return i;
 "#
     ), @"
-    7: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
-    9: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
-    11: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    7: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
+    9: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
+    11: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
              i = 1;
          }
@@ -149,7 +149,7 @@ fn a_directive_in_the_chain_stops_the_fix() {
 #endif
     return i;
 "#
-    ), @"5: statements would have to stand before an `else if`: change it to an `else` with an `if` inside, or do the lookup before the chain");
+    ), @"5: change the `else if` to an `else` with an `if` inside, or do the lookup before the chain (statements cannot stand before an `else if`)");
 }
 
 #[test]
@@ -165,8 +165,8 @@ fn both_of_a_chain() {
     return i;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
-    6: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    3: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
+    6: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -204,7 +204,7 @@ fn an_if_on_a_line_of_its_own_stays_there() {
     return i;
 "#
     ), @"
-    6: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    6: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
          if (i == 0)
              return 0;
@@ -294,28 +294,28 @@ fn flags_that_gather_in_another_way() {
         "ok = (ok && /* for what */ (v = PyDict_GetItem(dict, key)));",
     ];
     insta::assert_snapshot!(lines.map(with).join("\n---\n"), @"
-        5: a condition runs before the call in the same expression: put the lookup in its own statement
+        5: put the lookup in its own statement (a condition runs before it in the same expression)
 
         ---
-        5: a condition runs before the call in the same expression: put the lookup in its own statement
+        5: put the lookup in its own statement (a condition runs before it in the same expression)
 
         ---
-        5: a condition runs before the call in the same expression: put the lookup in its own statement
+        5: put the lookup in its own statement (a condition runs before it in the same expression)
 
         ---
-        5: a condition runs before the call in the same expression: put the lookup in its own statement
+        5: put the lookup in its own statement (a condition runs before it in the same expression)
 
         ---
-        5: a condition runs before the call in the same expression: put the lookup in its own statement
+        5: put the lookup in its own statement (a condition runs before it in the same expression)
 
         ---
-        5: the object of an earlier iteration or lookup is still in use when `v` gets the next one: use a separate variable for each
-        5: the object of an earlier iteration or lookup is still in use when `v` gets the next one: use a separate variable for each
+        5: use a separate variable for each object (the object of an earlier iteration or lookup is still in use when `v` gets the next one)
+        5: use a separate variable for each object (the object of an earlier iteration or lookup is still in use when `v` gets the next one)
 
         ---
-        5: a condition runs before the call in the same expression: put the lookup in its own statement
+        5: put the lookup in its own statement (a condition runs before it in the same expression)
 
         ---
-        5: a condition runs before the call in the same expression: put the lookup in its own statement
+        5: put the lookup in its own statement (a condition runs before it in the same expression)
         ");
 }

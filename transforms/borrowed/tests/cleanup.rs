@@ -88,7 +88,7 @@ done:
     return rc;
 "#
     ), @"
-    7: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    7: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -128,7 +128,7 @@ done:
     return rc;
 "#
     ), @"
-    6: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    6: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
          int rc = -1;
          while (i > 0) {
@@ -206,7 +206,7 @@ fn an_exit_inside_does_not_keep_the_branches_apart() {
     return 0;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    3: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -292,8 +292,8 @@ static int one_line(PyObject *from, PyObject *to) {
 }
 "#
     ), @"
-    3: review: in `f`, the reference from `PyList_GetItemRef` is released or given away once too often on some path, as in the original code (line 9): this is intended
-    14: review: in `one_line`, the reference from `PyList_GetItemRef` is released or given away once too often on some path, as in the original code (line 19): this is intended
+    3: review: in `f`, the reference from `PyList_GetItemRef` is released or given away once too often on some path, as in the original code (line 9), and this is intended
+    14: review: in `one_line`, the reference from `PyList_GetItemRef` is released or given away once too often on some path, as in the original code (line 19), and this is intended
     @@
      
      static int f(PyObject *from, PyObject *to) {
@@ -351,8 +351,8 @@ static int h(PyObject *from, PyObject *to) {
 }
 "#
     ), @"
-        3: only some paths own the reference in `item`: make all of them own it
-        18: only some paths own the reference in `item`: make all of them own it
+        3: take the reference in `item` on all paths (only some paths own it)
+        18: take the reference in `item` on all paths (only some paths own it)
         ");
 }
 

@@ -378,7 +378,7 @@ static int f(PyObject *key)
 {
     return use(find(key));
 }
-"), @"3: the function returns the borrowed reference, so its callers (m.c:10) must be changed with it, which is not possible here: its address is taken at m.c:6");
+"), @"3: return a strong reference, and release it in the callers (m.c:10); there is no automatic fix, because its address is taken at m.c:6");
     insta::assert_snapshot!(run("
 static PyObject *find(PyObject *key)
 {
@@ -396,7 +396,7 @@ static int g(PyObject *key)
     PyObject *found = find(key);
     return use(found);
 }
-"), @"3: the function returns the borrowed reference, so its callers (m.c:8, m.c:14) must be changed with it, which is not possible here: in `f` at m.c:8, the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a strong reference");
+"), @"3: return a strong reference, and release it in the callers (m.c:8, m.c:14); in `f` at m.c:8, decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory that outlives the call)");
 }
 
 #[test]
@@ -594,7 +594,7 @@ static int add(PyObject *dict, PyObject *key, PyObject *v)
     return PyList_Append(list, v);
 }
 "), @"
-        14: the function returns the borrowed reference, so its callers (m.c:22) must be changed with it, which is not possible here: it returns the result of `make`, which does not return a reference either
+        14: return a strong reference, and release it in the callers (m.c:22); in `find`, return a strong reference from `make`, too (the function returns its result)
         ");
 }
 
@@ -684,7 +684,7 @@ static int test(PyObject *dict)
     PyObject *value = find(dict, \"n\");
     return value != NULL;
 }
-"), @"4: only some paths own the reference in `value`: make all of them own it");
+"), @"4: take the reference in `value` on all paths (only some paths own it)");
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn pair_around_a_call() {
     return n;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    3: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -129,7 +129,7 @@ fn pair_with_later_use() {
     return n;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    3: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -240,7 +240,7 @@ fn stored_twice_before_it_is_counted() {
     return 0;
 "#
     ), @"
-        3: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
+        3: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)
         ");
 }
 
@@ -729,7 +729,7 @@ void g(void)
 {
 "#
     ), @"
-    4: review: in `f`, the reference from `PyDict_GetItemRef` is released or given away once too often on some path, as in the original code (line 14): this is intended
+    4: review: in `f`, the reference from `PyDict_GetItemRef` is released or given away once too often on some path, as in the original code (line 14), and this is intended
     @@
      {
          int status;
@@ -768,7 +768,7 @@ void g(void)
 {
 "#
     ), @"
-        3: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
+        3: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)
         ");
 }
 
@@ -816,7 +816,7 @@ fn a_reference_that_is_taken_behind_its_theft_goes() {
     Py_INCREF(item);
     return pair;
 "#
-    ), @"7: `PyTuple_SET_ITEM` takes over a reference that the function does not own: check the original code");
+    ), @"7: correct the original code first (`PyTuple_SET_ITEM` takes over a reference that the function does not own)");
 }
 
 #[test]
@@ -985,20 +985,20 @@ fn a_helper_that_looks_at_the_count() {
     };
     let counted = said("alone(v)");
     insta::assert_snapshot!(counted, @"
-    8: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes: another thread can free it
+    8: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes; another thread can free the object
       8: borrowed here
       11: used here, after another thread may have freed it
-      review: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`
+      review: take a strong reference (`PyList_GetItem` → `PyList_GetItemRef`)
       assumes that in `f`, no code relies on the reference count of the object from `PyList_GetItemRef`, which is now one higher
     ");
     for uses in ["free_to_change(v)", "put(v)", "old(v)"] {
         assert_eq!(said(uses), counted, "{uses}");
     }
     insta::assert_snapshot!(said("number(v)"), @"
-    8: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes: another thread can free it
+    8: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes; another thread can free the object
       8: borrowed here
       11: used here, after another thread may have freed it
-      safe: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`
+      safe: take a strong reference (`PyList_GetItem` → `PyList_GetItemRef`)
     ");
 }
 
@@ -1018,7 +1018,7 @@ fn a_reference_that_is_taken_after_a_release_may_be_to_what_that_frees() {
     if (!n) return NULL;
     return Py_BuildValue(\"iO\", hops, n);"
     ), @r#"
-    5: releasing the object in `n` may free `v`, which is assigned next and which nothing owns: take a strong reference to `v` first
-    7: only some paths own the reference in `v`: make all of them own it
+    5: take a strong reference to `v` first (it is assigned next, nothing owns it, and releasing the object in `n` may free it)
+    7: take the reference in `v` on all paths (only some paths own it)
     "#);
 }

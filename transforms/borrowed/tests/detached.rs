@@ -22,7 +22,7 @@ void each(Link *link, PyObject *list)
     ))
 }
 
-const LEFT: &str = "the thread may be detached after the last use of `item`, where no reference may be released: release it before that point";
+const LEFT: &str = "take a strong reference, and release it before the thread is detached (after the last use of `item` the thread may be detached, and may not release references)";
 
 #[test]
 fn nothing_is_released_behind_a_function_that_detaches() {

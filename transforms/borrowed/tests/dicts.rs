@@ -463,7 +463,7 @@ fn a_loop_over_a_dict_has_the_variable_for_itself() {
         return 0;
     return PyObject_IsTrue(v);
 "#
-    ), @"5: other code may read or replace `v`, because its address is passed on: use a separate variable for the lookup");
+    ), @"5: use a separate variable for the lookup (other code may read or replace `v`, because its address is passed on)");
 }
 
 #[test]

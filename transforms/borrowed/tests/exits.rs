@@ -83,7 +83,7 @@ fn condition_is_the_last_use() {
     return (int)i;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    3: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -109,7 +109,7 @@ fn condition_with_exit() {
     return (int)i;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    3: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -138,7 +138,7 @@ fn condition_with_exit_and_join() {
     return (int)i;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    3: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -170,8 +170,8 @@ fn two_releases_in_one_new_else() {
     return (int)i;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
-    4: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    3: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
+    4: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -205,7 +205,7 @@ fn else_branch() {
     return 0;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    3: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -284,7 +284,7 @@ fn switch_cases() {
     return 0;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    3: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -320,7 +320,7 @@ fn scope_of_the_block() {
     return 0;
 "#
     ), @"
-    4: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    4: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      {
          if (i) {
@@ -348,7 +348,7 @@ fn do_while_zero_macro_code() {
     return 0;
 "#
     ), @"
-    5: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    5: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
          PyObject *item;
          do {
@@ -376,7 +376,7 @@ fn while_loop_with_lookup_in_condition() {
     return 0;
 "#
     ), @"
-    4: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    4: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      {
          PyObject *item;
@@ -411,7 +411,7 @@ done:
 }
 "#
     ), @"
-    4: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    4: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      #define TRY(x) do { if ((x) < 0) goto done; } while (0)
      static int f(PyObject *list) {
@@ -444,7 +444,7 @@ static int f(PyObject *list) {
 }
 "#
     ), @"
-        5: a macro leaves the function while `item` holds the reference: release it there by hand
+        5: release the reference in `item` by hand where a macro leaves the function
         ");
 }
 
@@ -460,7 +460,7 @@ static int f(PyObject *self, visitproc visit, void *arg) {
 }
 "#
     ), @"
-        3: a traverse function runs while all threads are stopped, and must not change reference counts: visit the container itself
+        3: visit the container itself (a traverse function must not change reference counts, because it runs while all threads are stopped)
         ");
 }
 
@@ -538,8 +538,8 @@ finally:
     return -1;
 "#
     ), @r#"
-        9: review: in `f`, the effect of `next_state(window)` (line 5) may remain at the new exit: the function had no exit in that state; in `f`, the effect of `window->state = READY` (line 14) may remain at the new exit: the function had no exit in that state
-        15: review: in `f`, the effect of `next_state(window)` (line 5) may remain at the new exit: the function had no exit in that state; in `f`, the effect of `window->state = READY` (line 14) may remain at the new exit: the function had no exit in that state
+        9: review: in `f`, `next_state(window)` (line 5) need not be undone at the new error exit (the function could not leave here before); in `f`, `window->state = READY` (line 14) need not be undone at the new error exit (the function could not leave here before)
+        15: review: in `f`, `next_state(window)` (line 5) need not be undone at the new error exit (the function could not leave here before); in `f`, `window->state = READY` (line 14) need not be undone at the new error exit (the function could not leave here before)
         @@
              struct window *window = find(self);
              int status = 0;
@@ -599,7 +599,7 @@ done:
     return result;
 "#
     ), @"
-        14: review: in `f`, the effect of `count(list)` (line 13) may remain at the new exit: the function had no exit in that state
+        14: review: in `f`, `count(list)` (line 13) need not be undone at the new error exit (the function could not leave here before)
         @@
              }
              for (i = 0; i < count(list); i++) {
@@ -633,7 +633,7 @@ fn an_exit_that_clears_the_exception_is_none() {
     return 0;
 "#
     ), @"
-        7: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        7: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
         ");
 }
 
@@ -655,7 +655,7 @@ static int f(PyObject *list, PyObject *dict, PyObject *key)
 }
 "
     ), @"
-        9: review: in `f`, the effect of `PyDict_SetItem(dict, key, key)` (line 6) may remain at the new exit: the function had no exit in that state
+        9: review: in `f`, `PyDict_SetItem(dict, key, key)` (line 6) need not be undone at the new error exit (the function could not leave here before)
         @@
          {
              PyObject *other;
@@ -702,8 +702,8 @@ finally:
     return NULL;
 "#
     ), @r#"
-        9: review: in `f`, the effect of `window->first = item` (line 9) may remain at the new exit: the function had no exit in that state
-        10: review: in `f`, the effect of `window->first = item` (line 9) may remain at the new exit: the function had no exit in that state
+        9: review: in `f`, `window->first = item` (line 9) need not be undone at the new error exit (the function could not leave here before)
+        10: review: in `f`, `window->first = item` (line 9) need not be undone at the new error exit (the function could not leave here before)
         @@
              struct window *window = (struct window *)self;
              PyObject *made = PyObject_CallNoArgs(key);

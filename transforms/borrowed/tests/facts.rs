@@ -35,7 +35,7 @@ static int f(Queue *self, PyObject *list)
          return 0;
      }
     ----
-    5: `give` keeps or releases its argument, and the function does not own that reference: decide who owns it, and take a strong reference
+    5: decide who owns the reference, and take a strong reference for it (`give` keeps or releases its argument, which the function does not own)
     ");
 }
 
@@ -116,7 +116,7 @@ static PyObject *f(PyObject *self, PyObject *dict)
     +    return result;
      }
     ----
-    4: the function returns the borrowed reference, so its callers (m.c:8) must be changed with it, which is not possible here: the project states that it returns a borrowed reference
+    4: return a strong reference, and release it in the callers (m.c:8); there is no automatic fix, because the project states that it returns a borrowed reference
     ");
 }
 

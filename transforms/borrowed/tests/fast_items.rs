@@ -124,7 +124,7 @@ fn a_field_that_takes_the_item() {
     return 0;
 "#
     ), @"
-        5: review: in `f`, the effect of `PyDict_SetItem(dict, key, key)` (line 3) may remain at the new exit: the function had no exit in that state
+        5: review: in `f`, `PyDict_SetItem(dict, key, key)` (line 3) need not be undone at the new error exit (the function could not leave here before)
         @@
          static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
@@ -189,7 +189,7 @@ fn a_sequence_that_a_call_gives() {
     return 0;
 "#
     ), @"
-        5: review: the sequence comes from `PySequence_Fast`: a subclass may return other items; in `f`, the effect of `items_of(list)` may remain at the new exit: the function had no exit in that state
+        5: review: the sequence comes from `PySequence_Fast` (a subclass may return other items); in `f`, `items_of(list)` need not be undone at the new error exit (the function could not leave here before)
         @@
          static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {

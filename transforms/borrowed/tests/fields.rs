@@ -63,8 +63,8 @@ fn overwritten_in_each_pass() {
 }
 
 const BY_HAND: &str =
-    "by hand: only some paths own the reference in `chunk`: make all of them own it";
-const SAFE: &str = "safe: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`";
+    "by hand: take the reference in `chunk` on all paths (only some paths own it)";
+const SAFE: &str = "safe: take a strong reference (`PyList_GetItem` → `PyList_GetItemRef`)";
 
 #[test]
 fn what_is_left_in_a_field_is_needed_as_long_as_it_may_be_read() {

@@ -32,7 +32,7 @@ fn no_exit_leaks_what_an_array_holds() {
     return PyLong_FromLong(hash);
 "#
     ), @"
-        15: the checked call can fail where the macro could not, and `items` already holds references: use `PyList_GetItemRef`, and on `NULL` release those that are stored in `items`
+        15: use `PyList_GetItemRef`, and on `NULL` release the references that are stored in `items` (the checked call can fail where the macro could not)
         ");
 }
 
@@ -91,7 +91,7 @@ fn no_exit_leaks_what_memory_holds() {
     return result;
 "#
     ), @"
-        11: the checked call can fail where the macro could not, and `items` already holds references: use `PyList_GetItemRef`, and on `NULL` release those that are stored in `items`
+        11: use `PyList_GetItemRef`, and on `NULL` release the references that are stored in `items` (the checked call can fail where the macro could not)
         ");
 }
 
@@ -159,7 +159,7 @@ fail:
     return result;
 "#
     ), @"
-        11: the checked call can fail where the macro could not, and `items` already holds references: use `PyList_GetItemRef`, and on `NULL` release those that are stored in `items`
+        11: use `PyList_GetItemRef`, and on `NULL` release the references that are stored in `items` (the checked call can fail where the macro could not)
         ");
 }
 
@@ -270,7 +270,7 @@ done:
     }
     return result;
 "#
-    ), @"10: the checked call can fail where the macro could not, and `items` already holds references: use `PyList_GetItemRef`, and on `NULL` release those that are stored in `items`");
+    ), @"10: use `PyList_GetItemRef`, and on `NULL` release the references that are stored in `items` (the checked call can fail where the macro could not)");
 }
 
 /// A loop that makes an object of each item, and does `undo` where that fails.

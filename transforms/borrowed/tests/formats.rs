@@ -49,7 +49,7 @@ fn other_formats_decide_nothing() {
         assert!(!found.contains("@@"), "{call}: {found}");
         assert!(found.contains("may take over"), "{call}: {found}");
     }
-    insta::assert_snapshot!(given("Py_BuildValue(i ? \"N\" : \"O\", item)"), @"3: `Py_BuildValue` may take over the reference that it gets (its format or its code does not rule that out): use a format that is one literal, or take and release the reference by hand");
+    insta::assert_snapshot!(given("Py_BuildValue(i ? \"N\" : \"O\", item)"), @"3: take and release the reference by hand, or pass a format that is one literal (`Py_BuildValue` may take over the reference: neither its format nor its code rules that out)");
 }
 
 #[test]
@@ -107,7 +107,7 @@ first(PyObject *self, PyObject *list)
 "#
         )
     };
-    insta::assert_snapshot!(all(&text("(N)", "Py_VaBuildValue")), @"15: `pack` may take over the reference that it gets (its format or its code does not rule that out): use a format that is one literal, or take and release the reference by hand");
+    insta::assert_snapshot!(all(&text("(N)", "Py_VaBuildValue")), @"15: take and release the reference by hand, or pass a format that is one literal (`pack` may take over the reference: neither its format nor its code rules that out)");
     insta::assert_snapshot!(all(&text("%R", "PyUnicode_FromFormatV")), @r#"
     @@
      first(PyObject *self, PyObject *list)

@@ -184,7 +184,7 @@ end:
     return status;
 "#
     ), @"
-        9: review: in `f`, the effect of `PyObject_CallNoArgs(self)` (line 5) may remain at the new exit: the function had no exit in that state
+        9: review: in `f`, `PyObject_CallNoArgs(self)` (line 5) need not be undone at the new error exit (the function could not leave here before)
         @@
              if (made == NULL)
                  goto end;

@@ -22,7 +22,7 @@ fn assumed(code: &str) -> String {
 
 #[test]
 fn nobody_may_hold_the_container() {
-    let gone = "something else keeps `names` alive until `PyList_GetItemRef` is called: the function has already given up its reference";
+    let gone = "something else keeps `names` alive until `PyList_GetItemRef` is called (the function has already given up its reference)";
     let made = "names = PyObject_GetAttrString(self, \"names\"); if (!names) return NULL;";
     let lent = "t = PyObject_GetAttrString(self, \"args\"); if (!t) return NULL;
     names = PyTuple_GET_ITEM(t, 0);";

@@ -119,7 +119,7 @@ fn what_is_looked_at_is_needed_behind() {
     return 0;
 "#
     ), @"
-        4: a condition runs before the call in the same expression: put the lookup in its own statement
+        4: put the lookup in its own statement (a condition runs before it in the same expression)
         ");
 }
 
@@ -136,9 +136,9 @@ fn no_number_that_fits() {
     return 0;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
-    5: a condition runs before the call in the same expression: put the lookup in its own statement
-    7: the call is part of a loop's condition: move it into the body
+    3: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
+    5: put the lookup in its own statement (a condition runs before it in the same expression)
+    7: move the call into the body of the loop (it is part of the condition)
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -166,9 +166,9 @@ fn another_call_or_lookup_runs_before() {
     return 0;
 "#
     ), @"
-        3: a condition runs before the call in the same expression: put the lookup in its own statement
-        5: a condition runs before the call in the same expression: put the lookup in its own statement
-        5: a condition runs before the call in the same expression: put the lookup in its own statement
+        3: put the lookup in its own statement (a condition runs before it in the same expression)
+        5: put the lookup in its own statement (a condition runs before it in the same expression)
+        5: put the lookup in its own statement (a condition runs before it in the same expression)
         ");
 }
 
@@ -183,7 +183,7 @@ fn behind_else() {
     return 0;
 "#
     ), @"
-        5: a condition runs before the call in the same expression: put the lookup in its own statement
+        5: put the lookup in its own statement (a condition runs before it in the same expression)
         ");
 }
 
@@ -202,8 +202,8 @@ fn what_stands_between_the_operands_would_get_lost() {
     return 0;
 "#
     ), @"
-        3: a condition runs before the call in the same expression: put the lookup in its own statement
-        9: a condition runs before the call in the same expression: put the lookup in its own statement
+        3: put the lookup in its own statement (a condition runs before it in the same expression)
+        9: put the lookup in its own statement (a condition runs before it in the same expression)
         ");
 }
 
@@ -221,7 +221,7 @@ fn no_argument_is_added_behind_a_directive() {
     return v != NULL && PyList_Check(v);
 "#
     ), @"
-        3: the configurations of the branch at line 4 need different changes: change each branch by hand
+        3: change each branch of the `#if` by hand (its configurations at line 4 need different changes)
         ");
 }
 
@@ -236,7 +236,7 @@ fn an_assignment_behind_and() {
     return NULL;
 "#
     ), @"
-        4: review: in `f`, the effect of `find(self)` (line 3) may remain at the new exit: the function had no exit in that state
+        4: review: in `f`, `find(self)` (line 3) need not be undone at the new error exit (the function could not leave here before)
         @@
          {
              PyObject **place = find(self), *v;
@@ -326,7 +326,7 @@ fn an_assignment_behind_and_that_keeps_an_exception() {
     return 0;
 "#
     ), @"
-        5: review: in `f`, the effect of `PyDict_SetItem(list, key, list)` (line 4) may remain at the new exit: the function had no exit in that state
+        5: review: in `f`, `PyDict_SetItem(list, key, list)` (line 4) need not be undone at the new error exit (the function could not leave here before)
         @@
          {
              PyObject *value;
@@ -361,7 +361,7 @@ fn a_variable_that_is_needed_without_the_lookup() {
     return use(value);
 "#
     ), @"
-        4: a condition runs before the call in the same expression: put the lookup in its own statement
+        4: put the lookup in its own statement (a condition runs before it in the same expression)
         ");
     insta::assert_snapshot!(int(
         r#"
@@ -375,9 +375,9 @@ fn a_variable_that_is_needed_without_the_lookup() {
     return 0;
 "#
     ), @"
-        4: a condition runs before the call in the same expression: put the lookup in its own statement
-        6: only some paths own the reference in `value`: make all of them own it
-        8: only some paths own the reference in `value`: make all of them own it
+        4: put the lookup in its own statement (a condition runs before it in the same expression)
+        6: take the reference in `value` on all paths (only some paths own it)
+        8: take the reference in `value` on all paths (only some paths own it)
         ");
 }
 
@@ -391,11 +391,11 @@ fn what_is_assigned_or_returned() {
     return found || single || i > 2 && (PyLong_Check(PyList_GetItem(list, 2)) || PyFloat_Check(PyList_GetItem(list, 2)));
 "#
     ), @"
-    3: a condition runs before the call in the same expression: put the lookup in its own statement
-    4: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
-    5: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
-    6: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
-    6: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    3: put the lookup in its own statement (a condition runs before it in the same expression)
+    4: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
+    5: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
+    6: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
+    6: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      {
          int found, single = (PyList_GET_SIZE(list) > 0 && !PyList_Check(PyList_GetItem(list, 0)));
@@ -435,7 +435,7 @@ fn conditions_behind_the_lookup() {
     return 0;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    3: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -469,10 +469,10 @@ f(PyObject *self, PyObject *list, int n)
 }
 "#
     ), @"
-        6: a condition runs before the call in the same expression: put the lookup in its own statement
-        7: a condition runs before the call in the same expression: put the lookup in its own statement
-        8: a condition runs before the call in the same expression: put the lookup in its own statement
-        10: a condition runs before the call in the same expression: put the lookup in its own statement
+        6: put the lookup in its own statement (a condition runs before it in the same expression)
+        7: put the lookup in its own statement (a condition runs before it in the same expression)
+        8: put the lookup in its own statement (a condition runs before it in the same expression)
+        10: put the lookup in its own statement (a condition runs before it in the same expression)
         ");
 }
 

@@ -23,16 +23,16 @@ const LOOK_AND_PASS: &str = "
 #[test]
 fn a_helper_that_stores_without_a_reference() {
     let helper = "static void helper(Foo *self, PyObject *v) { self->v = v; }";
-    insta::assert_snapshot!(with_helper(helper, LOOK_AND_PASS), @"5: `helper` keeps or releases its argument, and the function does not own that reference: decide who owns it, and take a strong reference");
+    insta::assert_snapshot!(with_helper(helper, LOOK_AND_PASS), @"5: decide who owns the reference, and take a strong reference for it (`helper` keeps or releases its argument, which the function does not own)");
 }
 
 #[test]
 fn a_helper_that_stores_a_pointer_into_the_object() {
     let helper = "static void helper(Foo *self, PyObject *v) { self->name = PyUnicode_AsUTF8(v); }";
-    insta::assert_snapshot!(with_helper(helper, LOOK_AND_PASS), @"5: a pointer into the object of `item` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer");
+    insta::assert_snapshot!(with_helper(helper, LOOK_AND_PASS), @"5: keep a strong reference as long as the pointer (a pointer into the object in `item` is returned or stored, and would dangle)");
     let body = LOOK_AND_PASS.replace("item);", "PyUnicode_AsUTF8(item));");
     let helper = "static void helper(Foo *self, const char *name) { self->name = name; }";
-    insta::assert_snapshot!(with_helper(helper, &body), @"5: a pointer into the object of `item` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer");
+    insta::assert_snapshot!(with_helper(helper, &body), @"5: keep a strong reference as long as the pointer (a pointer into the object in `item` is returned or stored, and would dangle)");
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_helper_that_stores_a_pointer_where_it_is_told() {
         ");
     let body = body.replace("&type", "&self->type");
     insta::assert_snapshot!(with_helper(helper, &body), @"
-        5: a pointer into the object of `item` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer
+        5: keep a strong reference as long as the pointer (a pointer into the object in `item` is returned or stored, and would dangle)
         ");
 }
 

@@ -55,7 +55,7 @@ fn a_constant_does_not_wait() {
     if (n < 0)
         return -1;
     return 0;\n";
-    insta::assert_snapshot!(int(test), @"3: the test would have to stand between declarations: declare the variable first, and assign to it later");
+    insta::assert_snapshot!(int(test), @"3: declare the variable first, and assign to it after the declarations (a test of the result cannot stand between declarations)");
     insta::assert_snapshot!(int(&format!("\n    use(0);\n    int k = 0;{test}")), @"
     @@
          use(0);
@@ -87,7 +87,7 @@ fn the_next_variable_of_the_declaration_does_not_get_what_is_not_tested() {
     ] {
         let said = of(busy);
         assert!(
-            said.contains("the test would have to stand between declarations"),
+            said.contains("a test of the result cannot stand between declarations"),
             "{said}"
         );
     }

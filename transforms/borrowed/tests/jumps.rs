@@ -16,7 +16,7 @@ fn nothing_may_jump_back_while_an_item_is_owned() {
     return 0;
 "#
     ), @"
-    6: review: nothing jumps back to `setjmp` while the function owns the object: it would then not be released, or be released twice
+    6: review: nothing jumps back to `setjmp` while the function owns the object (the object would then not be released, or be released twice)
     @@
          if (setjmp(png_jmpbuf(png)))
              return -1;
@@ -67,17 +67,17 @@ fn with_helpers(uses: &str) -> String {
 #[test]
 fn a_helper_may_jump_out_of_its_callers() {
     insta::assert_snapshot!(with_helpers("check(v);"), @"
-    7: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes: another thread can free it
+    7: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes; another thread can free the object
       7: borrowed here
       11: used here, after another thread may have freed it
-      review: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`
+      review: take a strong reference (`PyList_GetItem` → `PyList_GetItemRef`)
       assumes that `check()` does not leave with `longjmp` while its caller owns an object, which would then not be released
     ");
     insta::assert_snapshot!(with_helpers("number(v);"), @"
-    7: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes: another thread can free it
+    7: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes; another thread can free the object
       7: borrowed here
       11: used here, after another thread may have freed it
-      safe: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`
+      safe: take a strong reference (`PyList_GetItem` → `PyList_GetItemRef`)
     ");
 }
 

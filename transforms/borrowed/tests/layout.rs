@@ -449,7 +449,7 @@ fn no_blank_between_if_and_its_condition() {
     return use(v);
 "#
     ), @"
-        4: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        4: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
         8: safe: the code only asks whether the key is present
         @@
              PyObject *v;
@@ -588,8 +588,8 @@ fn statements_of_a_block_share_a_variable() {
     return x + y + z < 0;
 "#
     ), @"
-    8: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
-    8: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    8: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
+    8: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      {
          double x, y, z;

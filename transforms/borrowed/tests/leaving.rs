@@ -49,7 +49,7 @@ fn what_raises_gives_the_error() {
     return out;
 "#
     ), @"
-        7: review: in `f`, the effect of `weight(item)` (line 7) may remain at the new exit: the function had no exit in that state
+        7: review: in `f`, `weight(item)` (line 7) need not be undone at the new error exit (the function could not leave here before)
         @@
              if (out == NULL)
                  return (double *)PyErr_NoMemory();
@@ -130,7 +130,7 @@ fn what_was_collected_is_more_by_then() {
     return join(texts, end);
 "#
     ), @"
-        7: the checked call can fail where the macro could not, and `Py_DECREF(*end);` on line 12 undoes what may have begun before: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function at this point
+        7: use `PyList_GetItemRef`, and on `NULL` also undo what has begun before (the checked call can fail where the macro could not, and `Py_DECREF(*end);` on line 12 undoes what may have begun)
         ");
 }
 
@@ -188,7 +188,7 @@ fn an_array_is_released_with_what_the_pass_adds() {
     return joined(texts, i);
 "#
     ), @"
-        5: the checked call can fail where the macro could not, and `texts` already holds references: use `PyList_GetItemRef`, and on `NULL` release those that are stored in `texts`
+        5: use `PyList_GetItemRef`, and on `NULL` release the references that are stored in `texts` (the checked call can fail where the macro could not)
         ");
 }
 
@@ -261,7 +261,7 @@ fn a_number_tells_of_the_failure_behind_the_loop() {
     return status;
 "#
     ), @"
-        6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        6: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
         ");
 }
 
@@ -337,7 +337,7 @@ fn how_much_is_protected_is_not_known() {
     return 0;
 "#
     ), @"
-        5: the checked call can fail where the macro could not, and `UNPROTECT(2);` on line 8 undoes what may have begun before: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function at this point
+        5: use `PyList_GetItemRef`, and on `NULL` also undo what has begun before (the checked call can fail where the macro could not, and `UNPROTECT(2);` on line 8 undoes what may have begun)
         ");
 }
 

@@ -90,23 +90,23 @@ const METHOD: &str = "{\"close\", (PyCFunction)close_cursor, METH_NOARGS, NULL},
 #[test]
 fn a_function_that_takes_it_out_and_asks_for_weak_references() {
     insta::assert_snapshot!(closing(ASKS, CALLS, ""), @"
-    review: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`
-    assumes that `close_cursor()` works if an object that its caller holds is still alive: it may remove the object from its container, and it looks at weak references
+    review: take a strong reference (`PyList_GetItem` → `PyList_GetItemRef`)
+    assumes that `close_cursor()` works if an object that its caller holds is still alive (it may remove the object from its container, and it looks at weak references)
     ");
 }
 
 #[test]
 fn python_code_that_may_call_such_a_method() {
     insta::assert_snapshot!(closing(ASKS, CALLS_PYTHON, METHOD), @"
-    review: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`
-    assumes that `close_cursor()` works if an object that its caller holds is still alive: it may remove the object from its container, and it looks at weak references
+    review: take a strong reference (`PyList_GetItem` → `PyList_GetItemRef`)
+    assumes that `close_cursor()` works if an object that its caller holds is still alive (it may remove the object from its container, and it looks at weak references)
     ");
 }
 
 #[test]
 fn one_that_python_does_not_know_or_that_does_only_one_of_both() {
     let safe = closing(ASKS, CALLS_PYTHON, "");
-    insta::assert_snapshot!(safe, @"  safe: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`");
+    insta::assert_snapshot!(safe, @"  safe: take a strong reference (`PyList_GetItem` → `PyList_GetItemRef`)");
     let removes = "forget(self->cursors, self->ref);";
     assert_eq!(closing(removes, CALLS, METHOD), safe);
     assert_eq!(
@@ -123,12 +123,12 @@ fn a_function_that_takes_it_out_and_reads_what_its_destructor_writes() {
         closing(&close, CALLS, "")
     };
     insta::assert_snapshot!(after("if (n_open == 0) Py_RETURN_TRUE;"), @"
-    review: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`
-    assumes that `close_cursor()` works if an object that its caller holds is still alive: it may remove the object from its container, and it reads what a destructor writes
+    review: take a strong reference (`PyList_GetItem` → `PyList_GetItemRef`)
+    assumes that `close_cursor()` works if an object that its caller holds is still alive (it may remove the object from its container, and it reads what a destructor writes)
     ");
     let doubted = after("if (n_open == 0) Py_RETURN_TRUE;");
     assert_eq!(after("if (self->owner->busy) Py_RETURN_TRUE;"), doubted);
-    let safe = "  safe: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`";
+    let safe = "  safe: take a strong reference (`PyList_GetItem` → `PyList_GetItemRef`)";
     for other in [
         "n_open--;",
         "self->owner->busy = 0;",
@@ -146,5 +146,5 @@ fn a_weak_reference_keeps_nothing_alive() {
     if (owner == NULL || owner == Py_None)
         return -1;
     PyObject_SetAttrString(owner, \"last\", Py_None);";
-    insta::assert_snapshot!(of(&BORROWED_WEAKREF_OBJECT, ASKS, how, METHOD), @"  safe: take a strong reference: `PyWeakref_GetObject` → `PyWeakref_GetRef`");
+    insta::assert_snapshot!(of(&BORROWED_WEAKREF_OBJECT, ASKS, how, METHOD), @"  safe: take a strong reference (`PyWeakref_GetObject` → `PyWeakref_GetRef`)");
 }

@@ -49,24 +49,24 @@ failed:
 #[test]
 fn a_helper_fills_the_list_or_does_not() {
     insta::assert_snapshot!(given_away(HELPER), @"
-        10: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 8: another thread can free it
+        10: `PyList_GET_ITEM` returns a borrowed reference from a container that is made here, and passed on or emptied on line 8; another thread can free the object
           10: borrowed here
           11: used here, after another thread may have freed it
-          by hand: the list may have empty slots, which the strong function must not read: look the item up before the list is passed on
+          by hand: look the item up before the list is passed on (the list may have empty slots, which the strong function must not read)
         ");
     insta::assert_snapshot!(given_away(FULL), @"
-        25: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 23: another thread can free it
+        25: `PyList_GET_ITEM` returns a borrowed reference from a container that is made here, and passed on or emptied on line 23; another thread can free the object
           25: borrowed here
           26: used here, after another thread may have freed it
-          review: take a strong reference: `PyList_GET_ITEM` → `PyList_GetItemRef`
-          assumes that in `f`, the effect of `PyObject_SetAttr(self, key, table)` (line 23) may remain at the new exit: the function had no exit in that state
+          review: take a strong reference (`PyList_GET_ITEM` → `PyList_GetItemRef`)
+          assumes that in `f`, `PyObject_SetAttr(self, key, table)` (line 23) need not be undone at the new error exit (the function could not leave here before)
         ");
     let half = FULL.replace("PyList_SET_ITEM(", "if (i & 1) PyList_SET_ITEM(");
     insta::assert_snapshot!(given_away(&half), @"
-        25: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 23: another thread can free it
+        25: `PyList_GET_ITEM` returns a borrowed reference from a container that is made here, and passed on or emptied on line 23; another thread can free the object
           25: borrowed here
           26: used here, after another thread may have freed it
-          by hand: the list may have empty slots, which the strong function must not read: look the item up before the list is passed on
+          by hand: look the item up before the list is passed on (the list may have empty slots, which the strong function must not read)
         ");
 }
 
@@ -98,27 +98,27 @@ static PyObject *f(PyObject *self, long at)
 fn a_list_in_a_variable_may_have_gaps_that_the_function_minds() {
     let minds = "if (item == NULL) return PyLong_FromLong(at);";
     insta::assert_snapshot!(in_static(HELPER, minds), @"
-        13: `PyList_GET_ITEM` returns a borrowed reference from `table`, a variable that all threads share: another thread can free it
+        13: `PyList_GET_ITEM` returns a borrowed reference from `table`, a variable that all threads share; another thread can free the object
           13: borrowed here
           15: used here, after another thread may have freed it
-          review: take a strong reference: `PyList_GET_ITEM` → `PyList_GetItemRef`
-          assumes that all slots of the list are filled: it is created with empty slots, and the function continues with `NULL`, and `PyList_GetItemRef` crashes on an empty slot
+          review: take a strong reference (`PyList_GET_ITEM` → `PyList_GetItemRef`)
+          assumes that all slots of the list are filled (`PyList_GetItemRef` crashes on an empty slot, and it is created with empty slots, and the function continues with `NULL`)
           assumes that if the item no longer exists, `f` need not do what it does when `item` is `NULL`
         ");
     insta::assert_snapshot!(in_static(FULL, minds), @"
-        28: `PyList_GET_ITEM` returns a borrowed reference from `table`, a variable that all threads share: another thread can free it
+        28: `PyList_GET_ITEM` returns a borrowed reference from `table`, a variable that all threads share; another thread can free the object
           28: borrowed here
           30: used here, after another thread may have freed it
-          review: take a strong reference: `PyList_GET_ITEM` → `PyList_GetItemRef`
+          review: take a strong reference (`PyList_GET_ITEM` → `PyList_GetItemRef`)
           assumes that if the item no longer exists, `f` need not do what it does when `item` is `NULL`
         ");
     // Where an empty slot crashes as it is, there is none.
     let reads = "Py_INCREF(item); Py_DECREF(item);";
     insta::assert_snapshot!(in_static(HELPER, reads), @"
-        13: `PyList_GET_ITEM` returns a borrowed reference from `table`, a variable that all threads share: another thread can free it
+        13: `PyList_GET_ITEM` returns a borrowed reference from `table`, a variable that all threads share; another thread can free the object
           13: borrowed here
           14: used here, after another thread may have freed it
-          review: take a strong reference: `PyList_GET_ITEM` → `PyList_GetItemRef`
-          assumes that all slots of the list are filled: it is created with empty slots, and the function continues with `NULL`, and `PyList_GetItemRef` crashes on an empty slot
+          review: take a strong reference (`PyList_GET_ITEM` → `PyList_GetItemRef`)
+          assumes that all slots of the list are filled (`PyList_GetItemRef` crashes on an empty slot, and it is created with empty slots, and the function continues with `NULL`)
         ");
 }

@@ -62,7 +62,7 @@ fn a_buffer_of_the_same_block_is_not_released() {
     Py_XDECREF(v.found);
     Py_RETURN_NONE;
 "#
-    ), @"6: the checked call can fail where the macro could not, and `v` already holds references: use `PyList_GetItemRef`, and on `NULL` release those that are stored in `v`");
+    ), @"6: use `PyList_GetItemRef`, and on `NULL` release the references that are stored in `v` (the checked call can fail where the macro could not)");
 }
 
 #[test]
@@ -82,7 +82,7 @@ done:
     Py_XDECREF(v.found);
     return result;
 "#
-    ), @"9: the checked call can fail where the macro could not, and `v` already holds references: use `PyList_GetItemRef`, and on `NULL` release those that are stored in `v`");
+    ), @"9: use `PyList_GetItemRef`, and on `NULL` release the references that are stored in `v` (the checked call can fail where the macro could not)");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn the_item_is_read_behind_the_loop() {
     use(item);
 "#
     ), @"
-        5: review: in `f`, the effect of `check(item)` (line 6) may remain at the new exit: the function had no exit in that state
+        5: review: in `f`, `check(item)` (line 6) need not be undone at the new error exit (the function could not leave here before)
         @@
              PyObject *item = NULL;
              for (i = 0; i < PyList_GET_SIZE(list); i++) {
@@ -210,7 +210,7 @@ fn a_size_that_was_asked_for_before() {
     PyMem_RawFree(values);
 "#
     ), @"
-    6: review: no item is missing while an exception is pending: that exception would be dropped; in `f`, `play(values)` (line 7) is not needed if the item no longer exists
+    6: review: no item is missing while an exception is pending (that exception would be dropped); in `f`, `play(values)` (line 7) is not needed if the item no longer exists
     @@
          Py_ssize_t at, n = PyList_Size(list);
          double *values = PyMem_RawMalloc(n * sizeof(double));
@@ -244,7 +244,7 @@ fn the_lock_is_given_back_before() {
     return 0;
 "#
     ), @"
-        8: review: in `f`, the effect of `work()` (line 6) may remain at the new exit: the function had no exit in that state
+        8: review: in `f`, `work()` (line 6) need not be undone at the new error exit (the function could not leave here before)
         @@
          static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
@@ -279,8 +279,8 @@ set_choice(PyObject *self, PyObject *list)
 }
 static PyMethodDef methods[] = {{"set_choice", set_choice, METH_O, NULL}, {NULL}};
 "#), @"
-        7: `PyList_GET_ITEM` returns a borrowed reference from an argument of the caller: another thread can free it
-          review: take a strong reference: `PyList_GET_ITEM` → `PyList_GetItemRef`
-          assumes that in `set_choice`, the effect of `take(PyFloat_AsDouble(item))` (line 7) may remain at the new exit: the function had no exit in that state
+        7: `PyList_GET_ITEM` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          review: take a strong reference (`PyList_GET_ITEM` → `PyList_GetItemRef`)
+          assumes that in `set_choice`, `take(PyFloat_AsDouble(item))` (line 7) need not be undone at the new error exit (the function could not leave here before)
         ");
 }

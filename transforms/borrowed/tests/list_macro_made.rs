@@ -17,8 +17,8 @@ fn an_array_owns() {
     return 0;
 "#
     ), @"
-        7: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a strong reference
-        8: the checked call can fail where the macro could not, and `pair` already holds references: use `PyList_GetItemRef`, and on `NULL` release those that are stored in `pair`
+        7: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory that outlives the call)
+        8: use `PyList_GetItemRef`, and on `NULL` release the references that are stored in `pair` (the checked call can fail where the macro could not)
         ");
 }
 
@@ -34,7 +34,7 @@ fn a_cleared_struct_owns_nothing() {
     return 0;
 "#
     ), @"
-        7: review: in `f`, the effect of `PyDict_SetItem(dict, key, list)` (line 4) may remain at the new exit: the function had no exit in that state
+        7: review: in `f`, `PyDict_SetItem(dict, key, list)` (line 4) need not be undone at the new error exit (the function could not leave here before)
         @@
          {
              struct params p;
@@ -97,7 +97,7 @@ fn zero_is_no_error_where_nothing_else_is_returned() {
     use(PyList_GET_ITEM(list, i));
     return 0;
 "#
-    ), @"7: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function");
+    ), @"7: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_function_may_have_taken_it_over() {
     use(PyList_GET_ITEM(list, i));
     Py_RETURN_NONE;
 "#
-    ), @"7: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function");
+    ), @"7: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)");
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn an_alias_is_not_released_twice() {
     Py_DECREF(second);
     Py_RETURN_NONE;
 "#
-    ), @"7: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function");
+    ), @"7: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)");
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn an_argument_that_the_function_consumes() {
     Py_DECREF(key);
     return 0;
 "#
-    ), @"6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function");
+    ), @"6: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)");
 }
 
 /// Two variables hold one object, which is released once.
@@ -231,7 +231,7 @@ fn one_object_in_two_variables() {
     return result;
 "#
     ), @"
-        13: review: in `f`, the effect of `PyDict_SetItem(dict, key, list)` (line 9) may remain at the new exit: the function had no exit in that state
+        13: review: in `f`, `PyDict_SetItem(dict, key, list)` (line 9) need not be undone at the new error exit (the function could not leave here before)
         @@
              Thing *thing;
              PyObject *result;
@@ -274,7 +274,7 @@ fn one_object_in_two_variables_on_some_paths() {
     return other;
 "#
     ), @"
-        11: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        11: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
         ");
 }
 
@@ -360,19 +360,19 @@ const ASKS: &str = "if (PyErr_Occurred()) goto failed;";
 fn a_list_whose_slots_are_all_filled_has_no_gaps() {
     let filled = "PyList_SET_ITEM(pair, 1, PyLong_FromLong(0));";
     insta::assert_snapshot!(read_later(filled, ASKS), @"
-        12: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 10: another thread can free it
+        12: `PyList_GET_ITEM` returns a borrowed reference from a container that is made here, and passed on or emptied on line 10; another thread can free the object
           12: borrowed here
           13: used here, after another thread may have freed it
-          safe: take a strong reference: `PyList_GET_ITEM` → `PyList_GetItemRef`
+          safe: take a strong reference (`PyList_GET_ITEM` → `PyList_GetItemRef`)
         ");
     let tested = "item = PyLong_FromLong(0);
     if (item == NULL) goto failed;
     PyList_SET_ITEM(pair, 1, item);";
     insta::assert_snapshot!(read_later(tested, ASKS), @"
-        14: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 12: another thread can free it
+        14: `PyList_GET_ITEM` returns a borrowed reference from a container that is made here, and passed on or emptied on line 12; another thread can free the object
           14: borrowed here
           15: used here, after another thread may have freed it
-          safe: take a strong reference: `PyList_GET_ITEM` → `PyList_GetItemRef`
+          safe: take a strong reference (`PyList_GET_ITEM` → `PyList_GetItemRef`)
         ");
 }
 
@@ -381,25 +381,25 @@ fn a_list_with_a_slot_that_may_be_empty_has_gaps() {
     // Either may be NULL, and nobody asks.
     let filled = "PyList_SET_ITEM(pair, 1, PyLong_FromLong(0));";
     insta::assert_snapshot!(read_later(filled, ""), @"
-        12: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 10: another thread can free it
+        12: `PyList_GET_ITEM` returns a borrowed reference from a container that is made here, and passed on or emptied on line 10; another thread can free the object
           12: borrowed here
           13: used here, after another thread may have freed it
-          by hand: the list may have empty slots, which the strong function must not read: look the item up before the list is passed on
+          by hand: look the item up before the list is passed on (the list may have empty slots, which the strong function must not read)
         ");
     // The second slot stays empty.
     let maybe = "if (number) PyList_SET_ITEM(pair, 1, PyLong_FromLong(0));";
     insta::assert_snapshot!(read_later(maybe, ASKS), @"
-        12: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 10: another thread can free it
+        12: `PyList_GET_ITEM` returns a borrowed reference from a container that is made here, and passed on or emptied on line 10; another thread can free the object
           12: borrowed here
           13: used here, after another thread may have freed it
-          by hand: the list may have empty slots, which the strong function must not read: look the item up before the list is passed on
+          by hand: look the item up before the list is passed on (the list may have empty slots, which the strong function must not read)
         ");
     // The exception of the first one is dropped.
     let dropped = "PyErr_Clear(); PyList_SET_ITEM(pair, 1, PyLong_FromLong(0));";
     insta::assert_snapshot!(read_later(dropped, ASKS), @"
-        12: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 10: another thread can free it
+        12: `PyList_GET_ITEM` returns a borrowed reference from a container that is made here, and passed on or emptied on line 10; another thread can free the object
           12: borrowed here
           13: used here, after another thread may have freed it
-          by hand: the list may have empty slots, which the strong function must not read: look the item up before the list is passed on
+          by hand: look the item up before the list is passed on (the list may have empty slots, which the strong function must not read)
         ");
 }

@@ -51,7 +51,7 @@ done:
     return result;
 "#
     ), @"
-        8: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        8: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
         ");
 }
 
@@ -98,7 +98,7 @@ fn a_lock_is_held() {
     return 0;
 "#
     ), @"
-        6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        6: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
         ");
 }
 
@@ -137,7 +137,7 @@ error:
 #[test]
 fn a_visitor_stores_nothing_of_the_item() {
     insta::assert_snapshot!(all(VISITS), @"
-        19: review: in `f`, `Py_DECREF(found.all)` (line 27) is correct at the new exit: the function had no such exit in that state
+        19: review: in `f`, `Py_DECREF(found.all)` (line 27) is correct at the new error exit (the function could not leave here before)
         @@
                  return -1;
              for (i = 0; i < PyList_GET_SIZE(list); i++) {

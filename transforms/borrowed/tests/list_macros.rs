@@ -56,7 +56,7 @@ fn handed_on_to_the_caller() {
     return item;
 "#
     ), @"
-        3: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        3: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
         ");
 }
 
@@ -110,7 +110,7 @@ fn an_empty_slot_is_filled() {
     return item;
 "#
     ), @"
-        3: the list may have empty slots, which the strong function must not read: look the item up before the list is passed on
+        3: look the item up before the list is passed on (the list may have empty slots, which the strong function must not read)
         ");
 }
 
@@ -149,7 +149,7 @@ fn a_list_or_a_tuple() {
     return 0;
 "#
     ), @"
-        3: a condition runs before the call in the same expression: put the lookup in its own statement
+        3: put the lookup in its own statement (a condition runs before it in the same expression)
         ");
 }
 
@@ -164,7 +164,7 @@ fn the_other_side_of_an_assignment() {
     return n + out[0];
 "#
     ), @"
-        6: another part runs before the call in the same expression: put the lookup in its own statement
+        6: put the lookup in its own statement (another part runs before it in the same expression)
         @@
              double out[10];
              int n = 0;
@@ -363,7 +363,7 @@ fn nested_in_a_loop() {
     return 0;
 "#
     ), @"
-        7: review: in `f`, the effect of `PyDict_SetItem(dict, key, list)` (line 4) may remain at the new exit: the function had no exit in that state
+        7: review: in `f`, `PyDict_SetItem(dict, key, list)` (line 4) need not be undone at the new error exit (the function could not leave here before)
         @@
              if (PyDict_SetItem(dict, key, list) < 0)
                  return -1;
@@ -394,7 +394,7 @@ fn none_is_no_error() {
     Py_RETURN_NONE;
 "#
     ), @"
-        7: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        7: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
         @@
          static PyObject * f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
@@ -422,7 +422,7 @@ fn part_of_a_condition() {
     return 0;
 "#
     ), @"
-        6: the checked call can fail where the macro could not: put it in its own statement, and test its result for `NULL`
+        6: put the lookup in its own statement, and test its result for `NULL` (the checked call can fail where the macro could not)
         ");
 }
 
@@ -438,8 +438,8 @@ set_choice(PyObject *self, PyObject *list)
     return NULL;
 }
 "#), @"
-        7: `PyList_GET_ITEM` returns a borrowed reference from `list`, which the caller passes: another thread can free it
-          by hand: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        7: `PyList_GET_ITEM` returns a borrowed reference from `list`, which the caller passes; another thread can free the object
+          by hand: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
         ");
 }
 
@@ -459,8 +459,8 @@ thing_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 }
 static PyTypeObject type = {.tp_new = thing_new};
 "#), @"
-        10: `PyList_GET_ITEM` returns a borrowed reference from an argument of the caller: another thread can free it
-          by hand: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        10: `PyList_GET_ITEM` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          by hand: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
         ");
 }
 
@@ -757,10 +757,10 @@ failed:
         crate::testing::run_triaged(&UNCHECKED_LIST_ITEM, &text)
     };
     insta::assert_snapshot!(given_away("0"), @"
-        8: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 6: another thread can free it
+        8: `PyList_GET_ITEM` returns a borrowed reference from a container that is made here, and passed on or emptied on line 6; another thread can free the object
           8: borrowed here
           9: used here, after another thread may have freed it
-          safe: take a strong reference: `PyList_GET_ITEM` → `PyList_GetItemRef`
+          safe: take a strong reference (`PyList_GET_ITEM` → `PyList_GetItemRef`)
         @@
              if (PyObject_SetItem(dict, key, found) < 0)
                  goto failed;
@@ -779,10 +779,10 @@ failed:
              return 0;
         ");
     insta::assert_snapshot!(given_away("1"), @"
-        8: `PyList_GET_ITEM` returns a borrowed reference from a container made here, and passed on or emptied on line 6: another thread can free it
+        8: `PyList_GET_ITEM` returns a borrowed reference from a container that is made here, and passed on or emptied on line 6; another thread can free the object
           8: borrowed here
           9: used here, after another thread may have freed it
-          by hand: the list may have empty slots, which the strong function must not read: look the item up before the list is passed on
+          by hand: look the item up before the list is passed on (the list may have empty slots, which the strong function must not read)
         ");
 }
 
@@ -803,7 +803,7 @@ fn values_between_two_lookups_in_declarations_of_c89() {
     return size + n;
 "#
     ), @"
-        4: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        4: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
         @@
          static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
@@ -851,7 +851,7 @@ fn a_name_that_a_later_declaration_hides_stays_in_front_of_it() {
     for body in left {
         let changed = int(&format!("    {{\n{body}\nuse(v);\n}}\nreturn 0;\n"));
         assert!(
-            changed.contains("the test would have to stand"),
+            changed.contains("a test of the result cannot stand"),
             "{body}: {changed}"
         );
     }
@@ -942,7 +942,7 @@ fn a_test_behind_further_declarations_is_the_exit() {
         return -1;
     return PyObject_Size(key) + size;
 "#
-    ), @"3: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function");
+    ), @"3: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)");
 }
 
 #[test]

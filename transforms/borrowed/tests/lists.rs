@@ -67,7 +67,7 @@ fn no_null_test() {
     return 0;
 "#
     ), @"
-    4: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    4: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      {
          PyObject *item;
@@ -134,8 +134,8 @@ fn variable_reused() {
     return 0;
 "#
     ), @"
-    4: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
-    6: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    4: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
+    6: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      {
          PyObject *item;
@@ -167,7 +167,7 @@ fn found_in_loop_used_after_it() {
     return 0;
 "#
     ), @"
-    6: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    6: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
          Py_ssize_t n;
          for (n = 0; n < i; n++) {
@@ -351,7 +351,7 @@ fn field_through_cast_delays_release() {
     return 0;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    3: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -376,7 +376,7 @@ fn alias_delays_release() {
     return 0;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    3: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -517,7 +517,7 @@ fn cast_of_the_result() {
     return 0;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    3: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -538,8 +538,8 @@ fn lookup_in_a_lookup() {
     return 0;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    3: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
+    3: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -569,7 +569,7 @@ fn no_release_while_detached() {
     return n;
 "#
     ), @"
-    4: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    4: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      {
          PyGILState_STATE state = PyGILState_Ensure();
@@ -597,8 +597,8 @@ fn names_are_reused_in_other_blocks() {
     return 0;
 "#
     ), @"
-    4: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
-    6: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    4: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
+    6: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      {
          if (i) {
@@ -632,8 +632,8 @@ fn releases_of_two_variables_share_a_new_else() {
     return i;
 "#
     ), @"
-    3: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
-    4: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    3: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
+    4: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -737,13 +737,13 @@ fn chosen_among_others() {
     return use(item, third, last, node, next);
 "#
     ), @"
-        3: a condition runs before the call in the same expression: put the lookup in its own statement
-        4: a condition runs before the call in the same expression: put the lookup in its own statement
-        4: a condition runs before the call in the same expression: put the lookup in its own statement
-        5: a condition runs before the call in the same expression: put the lookup in its own statement
-        6: a condition runs before the call in the same expression: put the lookup in its own statement
-        7: a condition runs before the call in the same expression: put the lookup in its own statement
-        8: a condition runs before the call in the same expression: put the lookup in its own statement
+        3: put the lookup in its own statement (a condition runs before it in the same expression)
+        4: put the lookup in its own statement (a condition runs before it in the same expression)
+        4: put the lookup in its own statement (a condition runs before it in the same expression)
+        5: put the lookup in its own statement (a condition runs before it in the same expression)
+        6: put the lookup in its own statement (a condition runs before it in the same expression)
+        7: put the lookup in its own statement (a condition runs before it in the same expression)
+        8: put the lookup in its own statement (a condition runs before it in the same expression)
         ");
 }
 

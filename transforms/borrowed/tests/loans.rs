@@ -30,7 +30,7 @@ static void run(Args *args) { show(args->filter.tag, check(&args->filter)); }
 "#;
 
 /// What is said where nobody can own what is stored.
-const DECLINED: &str = "the borrowed reference is stored in memory: decide who owns it";
+const DECLINED: &str = "decide who owns the reference";
 
 /// The only caller of `fill`.
 const CALLER: &str = "
@@ -146,8 +146,8 @@ static int f(Args *args, PyObject *dict)
     return fill(dict, &args->filter);
 }
 "), @"
-        6: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
-        15: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
+        6: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)
+        15: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)
         ");
 }
 
@@ -160,8 +160,8 @@ static int f(PyObject *dict)
     return fill(dict, &filter);
 }
 "), @"
-        6: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
-        15: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
+        6: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)
+        15: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)
         ");
 }
 
@@ -176,8 +176,8 @@ static int f(PyObject *dict)
     return 0;
 }
 "), @"
-        6: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
-        15: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
+        6: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)
+        15: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)
         ");
 }
 
@@ -191,8 +191,8 @@ static int f(PyObject *dict)
     return use(filter.tag);
 }
 "), @"
-        6: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
-        15: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
+        6: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)
+        15: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)
         ");
     insta::assert_snapshot!(with_callers("
 static int f(PyObject *dict)
@@ -204,8 +204,8 @@ static int f(PyObject *dict)
     return 0;
 }
 "), @"
-        6: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
-        15: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
+        6: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)
+        15: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)
         ");
 }
 

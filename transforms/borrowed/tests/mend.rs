@@ -43,12 +43,12 @@ fn a_release_drops_a_count_on_purpose() {
     }
     return 0;
 "#
-    ), @"3: the function releases or gives away a reference in `value` that it does not own: correct the original code first");
+    ), @"3: correct the original code first (the function releases or gives away a reference in `value` that it does not own)");
     insta::assert_snapshot!(super::all("void drop(PyObject *ref)
 {
     Py_DECREF(PyWeakref_GetObject(ref));
 }
-"), @"3: the function releases or gives away a reference in `referent` that it does not own: correct the original code first");
+"), @"3: correct the original code first (the function releases or gives away a reference in `referent` that it does not own)");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn used_after_it_was_given_away() {
     return pair;
 "#
     ), @"
-        3: `PyTuple_SET_ITEM` takes over a reference that the function does not own: check the original code
+        3: correct the original code first (`PyTuple_SET_ITEM` takes over a reference that the function does not own)
         ");
 }
 
@@ -77,7 +77,7 @@ fn the_slot_is_filled_anew() {
     return 0;
 "#
     ), @"
-        3: the function releases or gives away a reference in `last` that it does not own: correct the original code first
+        3: correct the original code first (the function releases or gives away a reference in `last` that it does not own)
         ");
 }
 
@@ -92,7 +92,7 @@ fn others_do_without_it() {
     return 0;
 "#
     ), @"
-        3: the function releases or gives away a reference in `row` that it does not own: correct the original code first
+        3: correct the original code first (the function releases or gives away a reference in `row` that it does not own)
         @@
          {
              PyObject *row = PyList_GetItem(list, i);

@@ -239,7 +239,7 @@ fn others_know_how_much_a_loop_sets() {
 "
         ))
     };
-    let reason = "has already reported how many items the loop sets";
+    let reason = "has already set the number that a complete loop needs";
     assert!(said("out->count = n;", "out->count").contains(reason));
     assert!(said("out->count = n;", "n").contains(reason));
     let stops = "+            PyErr_WriteUnraisable(NULL);\n+            return;";

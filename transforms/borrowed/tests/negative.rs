@@ -9,7 +9,7 @@ fn returned_borrowed() {
     PyObject *item = PyList_GetItem(list, i);
     return item;
 "#
-    ), @"3: the function returns the borrowed reference, so its callers must be changed with it, which is not possible here: no analysed code calls it");
+    ), @"3: return a strong reference, and release it in the callers; there is no automatic fix, because no analysed code calls it");
 }
 
 #[test]
@@ -18,7 +18,7 @@ fn returned_at_once() {
         r#"
     return PyDict_GetItem(dict, key);
 "#
-    ), @"3: the function returns the borrowed reference, so its callers must be changed with it, which is not possible here: no analysed code calls it");
+    ), @"3: return a strong reference, and release it in the callers; there is no automatic fix, because no analysed code calls it");
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn stored_without_a_reference() {
     return 0;
 "#
     ), @"
-        3: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
+        3: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)
         ");
 }
 
@@ -42,7 +42,7 @@ fn field_of_the_object() {
     return 0;
 "#
     ), @"
-        3: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a strong reference
+        3: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory that outlives the call)
         ");
 }
 
@@ -54,7 +54,7 @@ fn raw_pointer_returned() {
     return PyTuple_GET_ITEM(item, 0);
 "#
     ), @"
-        3: a pointer into the object of `item` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer
+        3: keep a strong reference as long as the pointer (a pointer into the object in `item` is returned or stored, and would dangle)
         ");
 }
 
@@ -100,7 +100,7 @@ fn address_taken() {
     return 0;
 "#
     ), @"
-        3: other code may read or replace `item`, because its address is passed on: use a separate variable for the lookup
+        3: use a separate variable for the lookup (other code may read or replace `item`, because its address is passed on)
         ");
 }
 
@@ -113,7 +113,7 @@ fn static_variable() {
     return check(item);
 "#
     ), @"
-        4: `item` keeps the borrowed reference after the function returns: it must own the reference
+        4: store a strong reference in `item`, and release it when it is replaced (`item` keeps the borrowed reference after the function returns)
         ");
 }
 
@@ -126,7 +126,7 @@ fn loop_condition() {
     return 0;
 "#
     ), @"
-        3: the call is part of a loop's condition: move it into the body
+        3: move the call into the body of the loop (it is part of the condition)
         ");
 }
 
@@ -169,7 +169,7 @@ fn previous_item_kept() {
     return 0;
 "#
     ), @"
-        5: only some paths own the reference in `item`: make all of them own it
+        5: take the reference in `item` on all paths (only some paths own it)
         ");
 }
 
@@ -181,7 +181,7 @@ fn wide_conversions_in_a_ternary() {
     return n;
 "#
     ), @"
-        3: a condition runs before the call in the same expression: put the lookup in its own statement
+        3: put the lookup in its own statement (a condition runs before it in the same expression)
         ");
 }
 
@@ -192,7 +192,7 @@ fn macros_wait_for_a_failure_path() {
     return check(PyList_GET_ITEM(list, i));
 "#
     ), @"
-        3: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        3: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
         ");
 }
 
@@ -211,8 +211,8 @@ static int f(PyObject *list)
 }
 "#;
     insta::assert_snapshot!(crate::testing::run(crate::transforms::ALL, text), @"
-        6: the macro `F` gets the name of the function and may build other names from it: pass the strong function, and define each name that `F` builds from it
-        7: the call is in the macro `GET`: change the macro together with its uses
+        6: use the strong function, define each name that `F` builds from it, and release the new reference in addition to what the code releases already (the macro `F` gets the name of the function and may build other names from it)
+        7: change the macro `GET` together with its uses (the call is in the macro)
         ");
 }
 
@@ -228,7 +228,7 @@ fn stored_without_a_reference_before_another_value() {
     return check(item);
 "#
     ), @"
-        3: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
+        3: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)
         ");
 }
 
@@ -242,8 +242,8 @@ fn stored_without_a_reference_before_another_lookup() {
     return check(item);
 "#
     ), @"
-    3: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
-    5: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    3: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)
+    5: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      {
          PyObject *item = PyList_GetItem(list, 0);
@@ -275,7 +275,7 @@ fn a_pointer_into_the_object_is_returned_where_paths_meet() {
     }
     return text;
 "), @"
-        6: a pointer into the object of `value` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer
+        6: keep a strong reference as long as the pointer (a pointer into the object in `value` is returned or stored, and would dangle)
         ");
     insta::assert_snapshot!(text("    const char *text;
     if (i)
@@ -284,7 +284,7 @@ fn a_pointer_into_the_object_is_returned_where_paths_meet() {
         text = other(dict);
     return text;
 "), @"
-        5: a pointer into the object of `value` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer
+        5: keep a strong reference as long as the pointer (a pointer into the object in `value` is returned or stored, and would dangle)
         ");
 }
 
@@ -302,7 +302,7 @@ fn the_count_is_asked_for() {
     return 0;
 "#
     ), @"
-        3: the function tests the reference count of the object in `v`, and a strong reference would change the count: change those tests, too
+        3: take a strong reference, and adapt the tests of the reference count (the function tests the count of the object in `v`)
         @@
          {
              PyObject *v = PyDict_GetItem(dict, key);
@@ -351,5 +351,5 @@ fn what_an_assert_reads_may_be_null() {
     assert(PyLong_Check(PyList_GetItem(list, 3)));
     return 0;
 "
-    ), @"3: the call is in an `assert`, which a build without assertions leaves out: put the lookup in its own statement");
+    ), @"3: put the lookup in its own statement (a build without assertions leaves out the `assert` with the call)");
 }

@@ -141,7 +141,7 @@ fn what_is_released_meanwhile_is_no_longer_held_there() {
     finish(self);
     return status;"
     ), @"
-        6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        6: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
         ");
 }
 
@@ -158,7 +158,7 @@ fn the_end_of_a_search_is_no_failure() {
     }
     return found;"
     ), @"
-        5: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        5: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
         ");
 }
 
@@ -200,7 +200,7 @@ fn a_function_that_hands_no_error_on_returns_none() {
     PyObject *pair = PyList_GET_ITEM(list, 0);
     return PyTuple_Check(pair);"
     ), @"
-        3: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        3: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
         ");
 }
 
@@ -210,7 +210,7 @@ fn a_truth_value_tells_of_no_error() {
         "bool",
         r"
     return PyObject_RichCompareBool(PyList_GET_ITEM(list, 0), key, Py_EQ);"
-    ), @"3: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function");
+    ), @"3: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)");
 }
 
 #[test]
@@ -294,7 +294,7 @@ error:
     Py_DECREF(row);
     return NULL;"#
     ), @"
-        10: review: in `f`, the effect of `column(self, at)` (line 14) may remain at the new exit: the function had no exit in that state
+        10: review: in `f`, `column(self, at)` (line 14) need not be undone at the new error exit (the function could not leave here before)
         @@
              for (Py_ssize_t at = 0; at < i; at++) {
                  if (at < PyList_GET_SIZE(list)) {

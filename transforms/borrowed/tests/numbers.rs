@@ -21,20 +21,20 @@ fn a_truth_only_asks() {
     there = PyDict_GetItemWithError(d, k);
     return there;
 "#), @"
-    6: `PyDict_GetItemWithError` returns a borrowed reference from `d`, which the caller passes: another thread can free it
+    6: `PyDict_GetItemWithError` returns a borrowed reference from `d`, which the caller passes; another thread can free the object
       6: borrowed here
       7: used here, after another thread may have freed it
-      safe: only test whether the key is present: `PyDict_GetItemWithError` → `PyDict_Contains`
+      safe: only test whether the key is present (`PyDict_GetItemWithError` → `PyDict_Contains`)
     ");
     insta::assert_snapshot!(found("_Bool", "    return PyDict_GetItemWithError(d, k);"), @"
-    3: `PyDict_GetItemWithError` returns a borrowed reference, of which only the address is used
+    3: `PyDict_GetItemWithError` returns a borrowed reference, but the code does not use the object
       safe as it is: the code only asks whether the key is present
     ");
     insta::assert_snapshot!(found("int", r#"
     int there = (bool)PyDict_GetItemString(d, "k");
     return there;
 "#), @"
-    3: `PyDict_GetItemString` returns a borrowed reference, of which only the address is used
+    3: `PyDict_GetItemString` returns a borrowed reference, but the code does not use the object
       safe as it is: the code only asks whether the key is present
     ");
 }
@@ -57,18 +57,18 @@ fn a_number_owns_nothing() {
     }
     let text = "typedef char bool;\nstatic int f(PyObject *d, PyObject *k)\n{\n    bool b = (bool)(long)PyDict_GetItem(d, k);\n    return b;\n}\n";
     insta::assert_snapshot!(report(&BORROWED_DICT_ITEM, text), @"
-    4: `PyDict_GetItem` returns a borrowed reference from `d`, which the caller passes: another thread can free it
+    4: `PyDict_GetItem` returns a borrowed reference from `d`, which the caller passes; another thread can free the object
       4: borrowed here
       5: used here, after another thread may have freed it
-      by hand: `b` is not known to be a pointer, so it cannot own the object: hold the object in a `PyObject *` variable, and read from that what the code needs
+      by hand: hold the object in a `PyObject *` variable, and read from that what the code needs (`b` is not known to be a pointer, so it cannot own the object)
     ");
     let text =
         "static int f(PyObject *l)\n{\n    bool b = PyList_GetItem(l, 0);\n    return b;\n}\n";
     insta::assert_snapshot!(report(&BORROWED_LIST_ITEM, text), @"
-    3: `PyList_GetItem` returns a borrowed reference from `l`, which the caller passes: another thread can free it
+    3: `PyList_GetItem` returns a borrowed reference from `l`, which the caller passes; another thread can free the object
       3: borrowed here
       4: used here, after another thread may have freed it
-      by hand: `b` is not known to be a pointer, so it cannot own the object: hold the object in a `PyObject *` variable, and read from that what the code needs
+      by hand: hold the object in a `PyObject *` variable, and read from that what the code needs (`b` is not known to be a pointer, so it cannot own the object)
     ");
 }
 
@@ -106,10 +106,10 @@ fn an_address_in_a_number_is_used_before_the_release() {
         return 0;
     return (unsigned long)PyUnicode_AsUTF8(v);
 "#), @"
-    3: `PyDict_GetItemWithError` returns a borrowed reference from `d`, which the caller passes: another thread can free it
+    3: `PyDict_GetItemWithError` returns a borrowed reference from `d`, which the caller passes; another thread can free the object
       3: borrowed here
       6: used here, after another thread may have freed it
-      by hand: a pointer into the object of `v` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer
+      by hand: keep a strong reference as long as the pointer (a pointer into the object in `v` is returned or stored, and would dangle)
     ");
 }
 
@@ -130,10 +130,10 @@ fn results_are_declared_without_what_qualifies_them() {
     }
     let text = "typedef const int status;\nstatic status f(PyObject *d, PyObject *k)\n{\n    PyObject *v = PyDict_GetItemWithError(d, k);\n    return use(v);\n}\n";
     insta::assert_snapshot!(report(&BORROWED_DICT_ITEM, text), @"
-    4: `PyDict_GetItemWithError` returns a borrowed reference from `d`, which the caller passes: another thread can free it
+    4: `PyDict_GetItemWithError` returns a borrowed reference from `d`, which the caller passes; another thread can free the object
       4: borrowed here
       5: used here, after another thread may have freed it
-      by hand: no statement after the last use of `the result` is reached on every path, so there is no place to release it: restructure the function, or release it by hand
+      by hand: release `the result` by hand, or restructure the function (no statement after its last use is reached on every path)
     ");
 }
 

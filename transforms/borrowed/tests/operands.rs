@@ -12,8 +12,8 @@ fn operands_and_arguments() {
     return Py_BuildValue("(NO)", PyLong_FromSsize_t(i), PyDict_GetItemString(dict, "a"));
 "#
     ), @r#"
-    3: the test would have to stand between declarations: declare the variable first, and assign to it later
-    3: the test would have to stand between declarations: declare the variable first, and assign to it later
+    3: declare the variable first, and assign to it after the declarations (a test of the result cannot stand between declarations)
+    3: declare the variable first, and assign to it after the declarations (a test of the result cannot stand between declarations)
     @@
      {
          double d = PyFloat_AsDouble(PyList_GetItem(list, 0)) * PyFloat_AsDouble(PyList_GetItem(list, 1));
@@ -55,9 +55,9 @@ fn what_may_change_the_container_comes_first() {
     return 0;
 "#
     ), @"
-        3: another part runs before the call in the same expression: put the lookup in its own statement
-        4: another part runs before the call in the same expression: put the lookup in its own statement
-        5: another part runs before the call in the same expression: put the lookup in its own statement
+        3: put the lookup in its own statement (another part runs before it in the same expression)
+        4: put the lookup in its own statement (another part runs before it in the same expression)
+        5: put the lookup in its own statement (another part runs before it in the same expression)
         ");
 }
 
@@ -69,8 +69,8 @@ fn an_order_that_c_knows() {
     return PyLong_AsInt(key), n + m + PyLong_AsInt(PyList_GetItem(list, 1));
 "#
     ), @"
-        3: another part runs before the call in the same expression: put the lookup in its own statement
-        4: another part runs before the call in the same expression: put the lookup in its own statement
+        3: put the lookup in its own statement (another part runs before it in the same expression)
+        4: put the lookup in its own statement (another part runs before it in the same expression)
         ");
 }
 

@@ -123,8 +123,8 @@ fn a_condition_or_a_constant_stays() {
     return weigh(thing, other);
 "#
     ), @"
-        4: the strong function stores its result in a `PyObject *`, which `other` is not: use a `PyObject *` variable
-        5: the strong function stores its result in a `PyObject *`, which `thing` is not: use a `PyObject *` variable
+        4: use a `PyObject *` variable instead of `other` (the strong function stores its result in a `PyObject *`)
+        5: use a `PyObject *` variable instead of `thing` (the strong function stores its result in a `PyObject *`)
         ");
 }
 
@@ -229,10 +229,10 @@ static int f(PyObject *dict, PyObject *key)
 }
 "#
     ), @"
-    5: `PyDict_GetItem` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
+    5: `PyDict_GetItem` returns a borrowed reference from `dict`, which the caller passes; another thread can free the object
       5: borrowed here
       6: used here, after another thread may have freed it
-      by hand: the strong function stores its result in a `PyObject *`, which `value` is not: use a `PyObject *` variable
+      by hand: use a `PyObject *` variable instead of `value` (the strong function stores its result in a `PyObject *`)
     ");
 }
 

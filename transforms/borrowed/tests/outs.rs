@@ -29,7 +29,7 @@ fn pointers_in_memory_of_others_are_left_to_a_person() {
     ] {
         let text = format!("    return {call};\n");
         insta::allow_duplicates! {
-            insta::assert_snapshot!(outcome(HEAD, &text), @"by hand: a pointer into the object of `v` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer");
+            insta::assert_snapshot!(outcome(HEAD, &text), @"by hand: keep a strong reference as long as the pointer (a pointer into the object in `v` is returned or stored, and would dangle)");
         }
     }
 }
@@ -43,14 +43,14 @@ fn numbers_in_memory_of_others_are_no_pointers() {
     ] {
         let text = format!("    return {call};\n");
         insta::allow_duplicates! {
-            insta::assert_snapshot!(outcome(HEAD, &text), @"safe: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`");
+            insta::assert_snapshot!(outcome(HEAD, &text), @"safe: take a strong reference (`PyDict_GetItemWithError` → `PyDict_GetItemRef`)");
         }
     }
 }
 
 #[test]
 fn what_a_static_variable_points_at_outlives_the_call() {
-    insta::assert_snapshot!(outcome(HEAD, "    static char *last;\n    return PyBytes_AsStringAndSize(v, &last, NULL);\n"), @"by hand: a pointer into the object of `v` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer");
+    insta::assert_snapshot!(outcome(HEAD, "    static char *last;\n    return PyBytes_AsStringAndSize(v, &last, NULL);\n"), @"by hand: keep a strong reference as long as the pointer (a pointer into the object in `v` is returned or stored, and would dangle)");
 }
 
 /// What becomes of the lookup in a callback that stores a pointer, with `body` behind that.
@@ -75,10 +75,10 @@ fn who_uses_a_pointer_once_the_thread_is_detached_has_the_object_from_elsewhere(
         "    PyGILState_Release(state);
     return 0;"
     ), @"
-        4: `PyDict_GetItemString` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
+        4: `PyDict_GetItemString` returns a borrowed reference from `dict`, which the caller passes; another thread can free the object
           4: borrowed here
           6: used here, after another thread may have freed it
-          safe: take a strong reference: `PyDict_GetItemString` → `PyDict_GetItemStringRef`
+          safe: take a strong reference (`PyDict_GetItemString` → `PyDict_GetItemStringRef`)
         ");
     // Until then it may be the reference of the function that is counted on.
     insta::assert_snapshot!(in_callback(
@@ -86,10 +86,10 @@ fn who_uses_a_pointer_once_the_thread_is_detached_has_the_object_from_elsewhere(
     PyGILState_Release(state);
     return status;"
     ), @"
-        4: `PyDict_GetItemString` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
+        4: `PyDict_GetItemString` returns a borrowed reference from `dict`, which the caller passes; another thread can free the object
           4: borrowed here
           6: used here, after another thread may have freed it
-          safe: take a strong reference: `PyDict_GetItemString` → `PyDict_GetItemStringRef`
+          safe: take a strong reference (`PyDict_GetItemString` → `PyDict_GetItemStringRef`)
         ");
     insta::assert_snapshot!(in_callback(
         "    if (import->done)
@@ -97,10 +97,10 @@ fn who_uses_a_pointer_once_the_thread_is_detached_has_the_object_from_elsewhere(
     PyGILState_Release(state);
     return 0;"
     ), @"
-        4: `PyDict_GetItemString` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
+        4: `PyDict_GetItemString` returns a borrowed reference from `dict`, which the caller passes; another thread can free the object
           4: borrowed here
           6: used here, after another thread may have freed it
-          by hand: a pointer into the object of `v` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer
+          by hand: keep a strong reference as long as the pointer (a pointer into the object in `v` is returned or stored, and would dangle)
         ");
     insta::assert_snapshot!(in_callback(
         "    Py_BEGIN_ALLOW_THREADS
@@ -108,10 +108,10 @@ fn who_uses_a_pointer_once_the_thread_is_detached_has_the_object_from_elsewhere(
     Py_END_ALLOW_THREADS
     return read(import);"
     ), @"
-        4: `PyDict_GetItemString` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
+        4: `PyDict_GetItemString` returns a borrowed reference from `dict`, which the caller passes; another thread can free the object
           4: borrowed here
           6: used here, after another thread may have freed it
-          safe: take a strong reference: `PyDict_GetItemString` → `PyDict_GetItemStringRef`
+          safe: take a strong reference (`PyDict_GetItemString` → `PyDict_GetItemStringRef`)
         ");
 }
 
@@ -131,10 +131,10 @@ static int f(Stream *stream, PyObject *dict, PyObject *key)
     return 0;
 }
 "), @"
-        5: `PyDict_GetItemWithError` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
+        5: `PyDict_GetItemWithError` returns a borrowed reference from `dict`, which the caller passes; another thread can free the object
           5: borrowed here
           8: used here, after another thread may have freed it
-          safe: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`
+          safe: take a strong reference (`PyDict_GetItemWithError` → `PyDict_GetItemRef`)
         ");
 }
 
@@ -196,10 +196,10 @@ static int f(PyObject *dict, PyObject *key)"
     };
     let body = "    char *found;\n    long number;\n    get(v, &found, &number);\n    PyDict_Clear(dict);\n    return found[0] + number;\n";
     let of = |store: &str| outcome(&head(store), body);
-    insta::assert_snapshot!(of("*out = text(v); return 0;"), @"safe: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`");
-    insta::assert_snapshot!(of("return PyBytes_AsStringAndSize(v, out, NULL);"), @"safe: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`");
-    insta::assert_snapshot!(of("*out = strdup(PyBytes_AsString(v)); return 0;"), @"safe: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`");
-    insta::assert_snapshot!(of("*number = PyLong_AsLong(v); return 0;"), @"safe: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`");
+    insta::assert_snapshot!(of("*out = text(v); return 0;"), @"safe: take a strong reference (`PyDict_GetItemWithError` → `PyDict_GetItemRef`)");
+    insta::assert_snapshot!(of("return PyBytes_AsStringAndSize(v, out, NULL);"), @"safe: take a strong reference (`PyDict_GetItemWithError` → `PyDict_GetItemRef`)");
+    insta::assert_snapshot!(of("*out = strdup(PyBytes_AsString(v)); return 0;"), @"safe: take a strong reference (`PyDict_GetItemWithError` → `PyDict_GetItemRef`)");
+    insta::assert_snapshot!(of("*number = PyLong_AsLong(v); return 0;"), @"safe: take a strong reference (`PyDict_GetItemWithError` → `PyDict_GetItemRef`)");
 }
 
 /// `PyDict_Next` has the variable on paths of its own.
@@ -284,10 +284,10 @@ static int replaced(PyObject *list)
     return fill(&item);
 }
 "#), @"
-    6: other code may read or replace `item`, because its address is passed on: use a separate variable for the lookup
-    12: other code may read or replace `item`, because its address is passed on: use a separate variable for the lookup
-    22: other code may read or replace `item`, because its address is passed on: use a separate variable for the lookup
-    33: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    6: use a separate variable for the lookup (other code may read or replace `item`, because its address is passed on)
+    12: use a separate variable for the lookup (other code may read or replace `item`, because its address is passed on)
+    22: use a separate variable for the lookup (other code may read or replace `item`, because its address is passed on)
+    33: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
      static int replaced(PyObject *list)
      {
@@ -380,21 +380,21 @@ fn what_an_earlier_pass_left_may_still_be_read() {
     ];
     insta::assert_snapshot!(calls.map(of).join("\n"), @r#"
         if (!PyArg_ParseTuple(v, "O", &object)) return -1;
-            safe: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`
+            safe: take a strong reference (`PyDict_GetItemWithError` → `PyDict_GetItemRef`)
         if (PyArg_ParseTuple(v, "O", &object) == 0) return -1;
-            safe: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`
+            safe: take a strong reference (`PyDict_GetItemWithError` → `PyDict_GetItemRef`)
         if (!PyArg_ParseTuple(v, "O", &object)) return use(object);
-            by hand: only some paths own the reference in `v`: make all of them own it
+            by hand: take the reference in `v` on all paths (only some paths own it)
         if (!PyArg_ParseTuple(v, "|O", &object)) return -1;
-            by hand: only some paths own the reference in `v`: make all of them own it
+            by hand: take the reference in `v` on all paths (only some paths own it)
         if (!PyArg_ParseTuple(v, "O&", convert, &object)) return -1;
-            by hand: only some paths own the reference in `v`: make all of them own it
+            by hand: take the reference in `v` on all paths (only some paths own it)
         if (!PyArg_ParseTuple(v, formats[0], &object)) return -1;
-            by hand: only some paths own the reference in `v`: make all of them own it
+            by hand: take the reference in `v` on all paths (only some paths own it)
         PyArg_ParseTuple(v, "O", &object);
-            by hand: only some paths own the reference in `v`: make all of them own it
+            by hand: take the reference in `v` on all paths (only some paths own it)
         if (PyArg_ParseTuple(v, "O", &object) < use(object)) return -1;
-            by hand: only some paths own the reference in `v`: make all of them own it
+            by hand: take the reference in `v` on all paths (only some paths own it)
         "#);
 }
 
@@ -422,7 +422,7 @@ static int f(Part *parts, PyObject *list)
         );
         crate::testing::run(crate::transforms::ALL, &text)
     };
-    let dangles = "10: a pointer into the object of `item` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer\n";
+    let dangles = "10: keep a strong reference as long as the pointer (a pointer into the object in `item` is returned or stored, and would dangle)\n";
     for copy in [
         "memcpy(parts, &part, sizeof part);",
         "memcpy(parts, p, sizeof *p);",
@@ -506,7 +506,7 @@ fn a_pointer_that_outlives_some_paths_is_told() {
         );
         crate::testing::run(crate::transforms::ALL, &text)
     };
-    let told = "5: a pointer into the object of `item` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer\n";
+    let told = "5: keep a strong reference as long as the pointer (a pointer into the object in `item` is returned or stored, and would dangle)\n";
     assert_eq!(text("found = PyUnicode_AsUTF8(item);"), told);
 }
 
@@ -601,5 +601,5 @@ fn pointers_that_a_loop_stores_before_the_thread_is_detached() {
     Py_END_ALLOW_THREADS
 end:
     return 0;
-"#), @"4: a pointer into the object of `item` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer");
+"#), @"4: keep a strong reference as long as the pointer (a pointer into the object in `item` is returned or stored, and would dangle)");
 }

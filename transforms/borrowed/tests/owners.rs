@@ -222,7 +222,7 @@ fn counted_twice_where_it_was_made() {
     return 0;
 "#
     ), @"
-    5: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    5: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
          PyObject *item;
          if (dict != NULL)
@@ -269,11 +269,11 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL}
 };
 "#), @r#"
-        9: `PyImport_AddModule` returns a borrowed reference from a dict of the interpreter: another thread can free it
+        9: `PyImport_AddModule` returns a borrowed reference from a dict of the interpreter; another thread can free the object
           9: borrowed here
-          12: `PyDict_SetItemString` can run Python code, which may free it
-          21: used here, after that
-          safe: take a strong reference: `PyImport_AddModule` → `PyImport_AddModuleRef`; on some paths `m` was released or returned without an owned reference, and now owns one
+          12: `PyDict_SetItemString` can run Python code, which may free the object
+          21: used here, after that call
+          safe: take a strong reference (`PyImport_AddModule` → `PyImport_AddModuleRef`); on some paths `m` was released or returned without an owned reference, and now owns one
         @@
              if (!PyArg_ParseTuple(args, "ss", &name, &text))
                  return NULL;
@@ -301,7 +301,7 @@ fn returned_to_others_as_if_it_were_new() {
     return v;
 "#
     ), @"
-        3: only some paths own the reference in `v`: make all of them own it
+        3: take the reference in `v` on all paths (only some paths own it)
         ");
 }
 
@@ -317,7 +317,7 @@ fn an_unknown_function_gets_what_was_made() {
     }
     return PyObject_IsTrue(v);
 "#
-    ), @"3: the automatic rewrite failed validation: in `f`, the reference from `PyList_New` is not released on every path; change this function by hand");
+    ), @"3: change this function by hand (the automatic rewrite failed validation: in `f`, the reference from `PyList_New` is not released on every path)");
 }
 
 /// The reference that one branch takes is for the dict, which lets go of two.
@@ -335,7 +335,7 @@ fn counted_in_one_branch_for_something_else() {
     return PyDict_DelItem(dict, key);
 "#
     ), @"
-    3: review: in `f`, the reference from `PyDict_GetItemRef` is not released on every path, as in the original code (line 10): this is intended
+    3: review: in `f`, the reference from `PyDict_GetItemRef` is not released on every path, as in the original code (line 10), and this is intended
     @@
      static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
      {
@@ -372,7 +372,7 @@ fn an_alias_is_used_after_the_release() {
     v = NULL;
     return PyObject_IsTrue(w);
 "#
-    ), @"3: the automatic rewrite failed validation: in `f`, the reference from `PyList_New` is not released on every path; change this function by hand");
+    ), @"3: change this function by hand (the automatic rewrite failed validation: in `f`, the reference from `PyList_New` is not released on every path)");
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn other_functions_read_what_they_get() {
     return PyFloat_AS_DOUBLE(PyList_GET_ITEM(list, i)) + PyList_Size(PyList_GET_ITEM(list, i));
 "#
     ), @"
-        3: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
-        3: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function
+        3: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
+        3: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)
         ");
 }

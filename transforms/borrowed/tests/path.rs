@@ -20,11 +20,11 @@ fn the_first_call_that_runs_python_code_and_the_last_use_are_told() {
     return PyObject_Str(item);
 "#
     ), @"
-    3: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes: another thread can free it
+    3: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes; another thread can free the object
       3: borrowed here
-      6: `PyObject_Repr` can run Python code, which may free it
-      9: used here, after that
-      safe: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`
+      6: `PyObject_Repr` can run Python code, which may free the object
+      9: used here, after that call
+      safe: take a strong reference (`PyList_GetItem` → `PyList_GetItemRef`)
     ");
 }
 
@@ -37,10 +37,10 @@ fn nothing_that_comes_after_the_value_was_adopted_is_told() {
     return item;
 "#
     ), @"
-    3: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes: another thread can free it
+    3: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes; another thread can free the object
       3: borrowed here
       4: used here, after another thread may have freed it
-      safe: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`
+      safe: take a strong reference (`PyList_GetItem` → `PyList_GetItemRef`)
     ");
 }
 
@@ -54,8 +54,8 @@ fn tests_of_the_pointer_are_no_use_of_the_value() {
     return Py_None;
 "#
     ), @"
-    3: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes: another thread can free it
-      safe: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`
+    3: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes; another thread can free the object
+      safe: take a strong reference (`PyList_GetItem` → `PyList_GetItemRef`)
     ");
 }
 
@@ -68,9 +68,9 @@ fn another_value_of_the_variable_is_not_the_borrowed_one() {
     return item;
 "#
     ), @"
-    3: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes: another thread can free it
+    3: `PyList_GetItem` returns a borrowed reference from `list`, which the caller passes; another thread can free the object
       3: borrowed here
       4: used here, after another thread may have freed it
-      safe: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`
+      safe: take a strong reference (`PyList_GetItem` → `PyList_GetItemRef`)
     ");
 }

@@ -46,7 +46,7 @@ fn a_struct_of_numbers_needs_the_object_no_more() {
     ] {
         for body in TAKEN {
             insta::allow_duplicates! {
-                insta::assert_snapshot!(outcome(fields, body), @"safe: take a strong reference: `PyList_GetItem` → `PyList_GetItemRef`");
+                insta::assert_snapshot!(outcome(fields, body), @"safe: take a strong reference (`PyList_GetItem` → `PyList_GetItemRef`)");
             }
         }
     }
@@ -67,7 +67,7 @@ fn a_struct_with_a_pointer_somewhere_does() {
         "uintptr_t address; int count;",
     ] {
         insta::allow_duplicates! {
-            insta::assert_snapshot!(outcome(fields, TAKEN[0]), @"by hand: a pointer into the object of `item` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer");
+            insta::assert_snapshot!(outcome(fields, TAKEN[0]), @"by hand: keep a strong reference as long as the pointer (a pointer into the object in `item` is returned or stored, and would dangle)");
         }
     }
 }

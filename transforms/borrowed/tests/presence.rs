@@ -26,10 +26,10 @@ fn errors_that_stay_set_need_no_statement() {
     return 0;
 "#
     ), @r#"
-        6: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_GetItemWithError` → `PyDict_Contains`
-        8: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_GetItemWithError` → `PyDict_Contains`
+        6: `PyDict_GetItemWithError` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          safe: only test whether the key is present (`PyDict_GetItemWithError` → `PyDict_Contains`)
+        8: `PyDict_GetItemWithError` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          safe: only test whether the key is present (`PyDict_GetItemWithError` → `PyDict_Contains`)
         @@
              if (!PyArg_ParseTuple(args, "O!", &PyDict_Type, &dict))
                  return -1;
@@ -71,10 +71,10 @@ fn errors_are_cleared_in_front_of_the_statement() {
     return 0;
 "#
     ), @r#"
-        6: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_GetItem` → `PyDict_Contains`
-        8: `PyDict_GetItemString` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_GetItemString` → `PyDict_ContainsString`
+        6: `PyDict_GetItem` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          safe: only test whether the key is present (`PyDict_GetItem` → `PyDict_Contains`)
+        8: `PyDict_GetItemString` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          safe: only test whether the key is present (`PyDict_GetItemString` → `PyDict_ContainsString`)
         @@
          {
              PyObject *dict;
@@ -109,12 +109,12 @@ fn values_and_returns() {
     return PyDict_GetItem(dict, key) == NULL;
 "#
     ), @r#"
-        6: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
-          review: only test whether the key is present: `PyDict_GetItem` → `PyDict_Contains`
-          assumes that in `f`, the effect of `use(i)` (line 7) may remain at the new exit: the function had no exit in that state
-        8: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
-          review: only test whether the key is present: `PyDict_GetItem` → `PyDict_Contains`
-          assumes that in `f`, the effect of `use(i)` (line 7) may remain at the new exit: the function had no exit in that state
+        6: `PyDict_GetItem` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          review: only test whether the key is present (`PyDict_GetItem` → `PyDict_Contains`)
+          assumes that in `f`, `use(i)` (line 7) need not be undone at the new error exit (the function could not leave here before)
+        8: `PyDict_GetItem` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          review: only test whether the key is present (`PyDict_GetItem` → `PyDict_Contains`)
+          assumes that in `f`, `use(i)` (line 7) need not be undone at the new error exit (the function could not leave here before)
         @@
          {
              PyObject *dict;
@@ -151,11 +151,11 @@ fn behind_a_condition_the_lookup_stays() {
     return 0;
 "#
     ), @"
-        6: `PyDict_GetItemString` returns a borrowed reference, of which only the address is used
+        6: `PyDict_GetItemString` returns a borrowed reference, but the code does not use the object
           safe as it is: the code only asks whether the key is present
-        8: `PyDict_GetItem` returns a borrowed reference, of which only the address is used
+        8: `PyDict_GetItem` returns a borrowed reference, but the code does not use the object
           safe as it is: the code only asks whether the key is present
-        10: `PyDict_GetItem` returns a borrowed reference, of which only the address is used
+        10: `PyDict_GetItem` returns a borrowed reference, but the code does not use the object
           safe as it is: the pointer is only compared
         ");
 }
@@ -173,10 +173,10 @@ fn each_answer_has_a_variable_of_its_own() {
     return i;
 "#
     ), @"
-        7: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_GetItem` → `PyDict_Contains`
-        9: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_GetItem` → `PyDict_Contains`
+        7: `PyDict_GetItem` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          safe: only test whether the key is present (`PyDict_GetItem` → `PyDict_Contains`)
+        9: `PyDict_GetItem` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          safe: only test whether the key is present (`PyDict_GetItem` → `PyDict_Contains`)
         @@
                  return -1;
              if (i) {
@@ -213,20 +213,20 @@ fn an_operand_gets_parentheses() {
     return !PyDict_GetItemWithError(dict, key) ? n : 0;
 "#
     ), @r#"
-        6: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_GetItem` → `PyDict_Contains`
-        7: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_GetItemWithError` → `PyDict_Contains`
-        8: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_GetItemWithError` → `PyDict_Contains`
-        9: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_GetItemWithError` → `PyDict_Contains`
-        10: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_GetItemWithError` → `PyDict_Contains`
-        11: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_GetItemWithError` → `PyDict_Contains`
-        13: `PyDict_GetItemWithError` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_GetItemWithError` → `PyDict_Contains`
+        6: `PyDict_GetItem` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          safe: only test whether the key is present (`PyDict_GetItem` → `PyDict_Contains`)
+        7: `PyDict_GetItemWithError` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          safe: only test whether the key is present (`PyDict_GetItemWithError` → `PyDict_Contains`)
+        8: `PyDict_GetItemWithError` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          safe: only test whether the key is present (`PyDict_GetItemWithError` → `PyDict_Contains`)
+        9: `PyDict_GetItemWithError` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          safe: only test whether the key is present (`PyDict_GetItemWithError` → `PyDict_Contains`)
+        10: `PyDict_GetItemWithError` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          safe: only test whether the key is present (`PyDict_GetItemWithError` → `PyDict_Contains`)
+        11: `PyDict_GetItemWithError` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          safe: only test whether the key is present (`PyDict_GetItemWithError` → `PyDict_Contains`)
+        13: `PyDict_GetItemWithError` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          safe: only test whether the key is present (`PyDict_GetItemWithError` → `PyDict_Contains`)
         @@
              if (!PyArg_ParseTuple(args, "O!", &PyDict_Type, &dict))
                  return -1;
@@ -264,8 +264,8 @@ fn no_statement_comes_between_declarations() {
     }
 "#
     ), @"
-        7: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_GetItem` → `PyDict_Contains`
+        7: `PyDict_GetItem` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          safe: only test whether the key is present (`PyDict_GetItem` → `PyDict_Contains`)
         @@
                  return -1;
              {

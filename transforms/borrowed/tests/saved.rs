@@ -97,7 +97,7 @@ fn the_body_of_an_if() {
         value = PyDict_GetItem(dict, key);
     use(value);
     return rc;"), @"
-        7: review: no other thread removes the key after `PyDict_SetItem`: the code does not test whether `PyDict_GetItemRef` finds it
+        7: review: no other thread removes the key after `PyDict_SetItem` (the code does not test whether `PyDict_GetItemRef` finds it)
         @@
              PyObject *value = NULL;
              PyDict_SetItem(dict, key, list);
@@ -129,9 +129,9 @@ fn lookups_of_one_block_share_a_variable() {
         use(value);
     }
     return rc;"), @"
-        6: review: no other thread removes the key after `PyDict_SetItem`: the code does not test whether `PyDict_GetItemRef` finds it
+        6: review: no other thread removes the key after `PyDict_SetItem` (the code does not test whether `PyDict_GetItemRef` finds it)
         10: safe: the code only asks whether the key is present
-        11: review: no other thread removes the key after `PyDict_GetItem`: the code does not test whether `PyDict_GetItemRef` finds it
+        11: review: no other thread removes the key after `PyDict_GetItem` (the code does not test whether `PyDict_GetItemRef` finds it)
         11: keep a strong reference to the first result until here; or use a copy that no other thread has for both lookups (`PySequence_Tuple`, `PyDict_Copy`)
         @@
              int rc = 0;
@@ -182,8 +182,8 @@ fn values_of_declarations() {
         rc = n;
     }
     return rc;"), @"
-        7: review: no other thread removes the key after `PyDict_SetItem`: the code does not test whether `PyDict_GetItemRef` finds it
-        11: review: no other thread removes the key after `PyDict_SetItem`: the code does not test whether `PyDict_GetItemRef` finds it
+        7: review: no other thread removes the key after `PyDict_SetItem` (the code does not test whether `PyDict_GetItemRef` finds it)
+        11: review: no other thread removes the key after `PyDict_SetItem` (the code does not test whether `PyDict_GetItemRef` finds it)
         @@
              PyDict_SetItem(dict, key, list);
              if (i > 3) {
@@ -221,7 +221,7 @@ fn declarations_among_statements() {
     use(value);
     long n = PyLong_AsLong(PyDict_GetItem(dict, self));
     return rc + n;"), @"
-        6: review: no other thread removes the key after `PyDict_SetItem`: the code does not test whether `PyDict_GetItemRef` finds it
+        6: review: no other thread removes the key after `PyDict_SetItem` (the code does not test whether `PyDict_GetItemRef` finds it)
         @@
              
              PyDict_SetItem(dict, key, list);
@@ -306,8 +306,8 @@ fn presence() {
 }
 ";
     insta::assert_snapshot!(run_triaged(&BORROWED_DICT_ITEM, text), @r#"
-        7: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_GetItem` → `PyDict_Contains`
+        7: `PyDict_GetItem` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          safe: only test whether the key is present (`PyDict_GetItem` → `PyDict_Contains`)
         @@
          {
              PyObject *dict;
@@ -335,8 +335,8 @@ fn arguments_that_are_lookups_themselves_come_first() {
     value = PyDict_GetItem(dict, PyList_GetItem(list, i));
     use(value);
     return rc;"), @"
-    6: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
-    6: review: no other thread makes the list shorter: if `PyList_GetItemRef` returns `NULL`, the function uses the `NULL` or continues with the exception set, and none of its exits fits
+    6: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
+    6: review: no other thread makes the list shorter (if one does, `PyList_GetItemRef` returns `NULL`, which the function does not handle)
     @@
          int rc = 0;
          PyObject *value;
@@ -366,7 +366,7 @@ fn other_calls_among_the_arguments_may_meet_the_exception() {
             &format!("value = PyDict_GetItem(dict, {key}); use(value); return rc;"),
         );
         let is_kept = text.contains("PyErr_SetRaisedException(exc);");
-        let is_doubted = text.contains("is pending: that exception would be lost");
+        let is_doubted = text.contains("is pending (that exception would be lost)");
         assert_ne!(is_kept, is_doubted, "{text}");
         is_kept
     };
@@ -442,11 +442,11 @@ f(PyObject *key, PyObject *args)
 }
 ";
     insta::assert_snapshot!(run_triaged(&BORROWED_DICT_ITEM, text), @r#"
-        9: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
-          safe: only test whether the key is present: `PyDict_GetItem` → `PyDict_Contains`
-        10: `PyDict_GetItem` returns a borrowed reference from an argument of the caller: another thread can free it
-          review: take a strong reference: `PyDict_GetItem` → `PyDict_GetItemRef`
-          assumes that no other thread removes the key after `PyDict_GetItem`: the code does not test whether `PyDict_GetItemRef` finds it
+        9: `PyDict_GetItem` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          safe: only test whether the key is present (`PyDict_GetItem` → `PyDict_Contains`)
+        10: `PyDict_GetItem` returns a borrowed reference from an argument that Python code passes; another thread can free the object
+          review: take a strong reference (`PyDict_GetItem` → `PyDict_GetItemRef`)
+          assumes that no other thread removes the key after `PyDict_GetItem` (the code does not test whether `PyDict_GetItemRef` finds it)
         @@
          {
              PyObject *dict, *keys = PyUnicode_Split(key, NULL, -1);

@@ -184,7 +184,7 @@ static int f(PyObject *dict, PyObject *key, int i)
 #[test]
 fn a_release_of_the_code_itself_may_come_early() {
     insta::assert_snapshot!(converted("Py_INCREF(v);", "Py_DECREF(v);"), @"
-        safe: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`; 8: used here, after another thread may have freed it
+        safe: take a strong reference (`PyDict_GetItemWithError` → `PyDict_GetItemRef`); 8: used here, after another thread may have freed it
         ");
 }
 
@@ -197,8 +197,8 @@ fn a_new_release_must_not() {
         ]
         .join("\n"),
         @"
-    assumes that in `f`, what a function made from the object that `PyDict_GetItemRef` returned stays valid after the object is released; review: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`
-    by hand: only some paths own the reference in `v`: make all of them own it; 10: used here, after another thread may have freed it
+    assumes that in `f`, what a function made from the object that `PyDict_GetItemRef` returned stays valid after the object is released; review: take a strong reference (`PyDict_GetItemWithError` → `PyDict_GetItemRef`)
+    by hand: take the reference in `v` on all paths (only some paths own it); 10: used here, after another thread may have freed it
     "
     );
 }

@@ -50,7 +50,7 @@ done:
 #[test]
 fn a_status_of_the_same_name() {
     insta::assert_snapshot!(with_status("is_true"), @r#"
-        11: review: in `f`, the effect of `use(item)` (line 14) may remain at the new exit: the function had no exit in that state
+        11: review: in `f`, `use(item)` (line 14) need not be undone at the new error exit (the function could not leave here before)
         @@
              }
              for (i = 0; i < n; i++) {
@@ -71,7 +71,7 @@ fn a_status_of_the_same_name() {
              rc = PyDict_SetItemString(out, "all", acc);
         "#);
     insta::assert_snapshot!(with_status("rc"), @r#"
-        11: review: in `f`, the effect of `use(item)` (line 14) may remain at the new exit: the function had no exit in that state
+        11: review: in `f`, `use(item)` (line 14) need not be undone at the new error exit (the function could not leave here before)
         @@
              }
              for (i = 0; i < n; i++) {
@@ -114,7 +114,7 @@ static int f(PyObject *list, Py_ssize_t n)
         )
     };
     insta::assert_snapshot!(of("value"), @"
-        8: review: in `f`, the effect of `use(value)` (line 10) may remain at the new exit: the function had no exit in that state
+        8: review: in `f`, `use(value)` (line 10) need not be undone at the new error exit (the function could not leave here before)
         @@
                  return -1;
              for (i = 0; i < n; i++) {
@@ -152,7 +152,7 @@ void f(Sums *self, PyObject *list)
     };
     assert!(of("sum").contains("+            n = i;\n+            break;"));
     insta::assert_snapshot!(of("n"), @"
-        5: review: no item is missing while an exception is pending: that exception would be dropped; in `f`, the effect of `self->sum += n` (line 7) may remain at the new exit: the function had no exit in that state
+        5: review: no item is missing while an exception is pending (that exception would be dropped); in `f`, `self->sum += n` (line 7) need not be undone at the new error exit (the function could not leave here before)
         @@
              Py_ssize_t i, n = PyList_GET_SIZE(list);
              for (i = 0; i < n; i++) {

@@ -19,8 +19,8 @@ fn all_reads_of_one_sequence() {
     Py_RETURN_NONE;
 "#
     ), @r#"
-        7: review: in `f`, the effect of `use(item)` (line 7) may remain at the new exit: the function had no exit in that state
-        9: review: in `f`, the effect of `use(item)` (line 7) may remain at the new exit: the function had no exit in that state
+        7: review: in `f`, `use(item)` (line 7) need not be undone at the new error exit (the function could not leave here before)
+        9: review: in `f`, `use(item)` (line 7) need not be undone at the new error exit (the function could not leave here before)
         @@
              PyObject *fast = PySequence_Fast(key, "expected a sequence");
              Py_ssize_t at;
@@ -95,7 +95,7 @@ fn it_is_passed_on() {
     Py_DECREF(fast);
     return 0;
 "#
-    ), @"4: the checked call can fail where the macro could not: use `PySequence_GetItem`, and handle `NULL` like the other errors of the function");
+    ), @"4: use `PySequence_GetItem`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)");
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn it_may_be_something_else() {
     use(PySequence_Fast_GET_ITEM(fast, 0));
     return 0;
 "#
-    ), @"6: the checked call can fail where the macro could not: use `PySequence_GetItem`, and handle `NULL` like the other errors of the function");
+    ), @"6: use `PySequence_GetItem`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)");
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn it_comes_from_the_caller() {
     use(PySequence_Fast_GET_ITEM(list, 0));
     return 0;
 "#
-    ), @"3: the checked call can fail where the macro could not: use `PySequence_GetItem`, and handle `NULL` like the other errors of the function");
+    ), @"3: use `PySequence_GetItem`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn an_argument_in_parentheses() {
     return 0;
 "#
     ), @r#"
-        4: review: `fast` has all items that are read from it: the code does not ask for its size first
+        4: review: `fast` has all items that are read from it (the code does not ask for its size first)
         @@
          static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
@@ -238,8 +238,8 @@ fn a_function_that_cannot_fail_reads_from_a_copy() {
 }
 "#
     ), @r#"
-        12: `PySequence_Fast_GET_ITEM` returns a borrowed reference from `key`, which the caller passes: another thread can free it
-          safe: copy the list to a tuple: `PySequence_Fast` → `PyList_AsTuple`
+        12: `PySequence_Fast_GET_ITEM` returns a borrowed reference from `key`, which the caller passes; another thread can free the object
+          safe: copy the list to a tuple (`PySequence_Fast` → `PyList_AsTuple`)
         @@
          {
              long i = 0;
@@ -264,7 +264,7 @@ fn a_sequence_of_the_caller() {
     return 0;
 "#
     ), @"
-        7: review: in `f`, the effect of `PyDict_SetItem(dict, key, key)` (line 5) may remain at the new exit: the function had no exit in that state
+        7: review: in `f`, `PyDict_SetItem(dict, key, key)` (line 5) need not be undone at the new error exit (the function could not leave here before)
         @@
          static int f(PyObject *self, PyObject *list, PyObject *dict, PyObject *key, Py_ssize_t i)
          {
@@ -361,8 +361,8 @@ fail:
     return -1;
 "#
     ), @r#"
-        8: review: `fast` has all items that are read from it: the code does not ask for its size first
-        9: review: `fast` has all items that are read from it: the code does not ask for its size first
+        8: review: `fast` has all items that are read from it (the code does not ask for its size first)
+        9: review: `fast` has all items that are read from it (the code does not ask for its size first)
         @@
              PyObject *pair = NULL, *first = NULL, *second = NULL, *fast = NULL;
              while ((pair = PyIter_Next(key)) != NULL) {
@@ -431,7 +431,7 @@ fn through_pointer(body: &str) -> String {
 #[test]
 fn a_pointer_to_the_items() {
     insta::assert_snapshot!(through_pointer("    n = PyBytes_GET_SIZE(items[i]);"), @r#"
-        9: review: `fast` has all items that are read from it: the code does not ask for its size first
+        9: review: `fast` has all items that are read from it (the code does not ask for its size first)
         @@
          {
              PyObject *kept = NULL;
@@ -443,7 +443,7 @@ fn a_pointer_to_the_items() {
              long n = 0;
         "#);
     insta::assert_snapshot!(through_pointer("    while (i--) { Py_INCREF(*items); self->all[i] = *items++; }"), @r#"
-        9: review: `fast` has all items that are read from it: the code does not ask for its size first
+        9: review: `fast` has all items that are read from it (the code does not ask for its size first)
         @@
          {
              PyObject *kept = NULL;
@@ -487,12 +487,12 @@ static int f(PyObject *list, Py_ssize_t i)
 fn a_pointer_that_is_used_while_code_runs() {
     let read = "for (n = 0; i > 0; i--) n += PyObject_Size(items[i]);";
     insta::assert_snapshot!(triaged("", read), @r#"
-        10: `PySequence_Fast_ITEMS` returns a pointer to the items from `list`, which the caller passes: another thread can free it
+        10: `PySequence_Fast_ITEMS` returns a pointer to the items from `list`, which the caller passes; another thread can free the object
           10: borrowed here
           11: used here, after another thread may have freed it
-          review: copy the list to a tuple: `PySequence_Fast` → `PyList_AsTuple`
-          assumes that `fast` has all items that are read from it: the code does not ask for its size first
-          assumes that `PyObject_Size` does not change the list while its items are read: the copy would not show that
+          review: copy the list to a tuple (`PySequence_Fast` → `PyList_AsTuple`)
+          assumes that `fast` has all items that are read from it (the code does not ask for its size first)
+          assumes that `PyObject_Size` does not change the list while its items are read (the copy would not show that)
         @@
          static int f(PyObject *list, Py_ssize_t i)
          {
@@ -587,23 +587,23 @@ fn reference_counts_that_a_helper_looks_at() {
         crate::testing::report(&BORROWED_SEQUENCE_FAST_ITEM, &text)
     };
     insta::assert_snapshot!(said("alone"), @"
-    8: `PySequence_Fast_GET_ITEM` returns a borrowed reference from `key`, which the caller passes: another thread can free it
+    8: `PySequence_Fast_GET_ITEM` returns a borrowed reference from `key`, which the caller passes; another thread can free the object
       8: borrowed here
       9: used here, after another thread may have freed it
-      review: take a strong reference: `PySequence_Fast_GET_ITEM` → `PySequence_GetItem`
+      review: take a strong reference (`PySequence_Fast_GET_ITEM` → `PySequence_GetItem`)
       assumes that in `f`, no code relies on the reference count of the object from `PySequence_GetItem`, which is now one higher
     ");
     insta::assert_snapshot!(said("pair"), @"
-    8: `PySequence_Fast_GET_ITEM` returns a borrowed reference from `key`, which the caller passes: another thread can free it
+    8: `PySequence_Fast_GET_ITEM` returns a borrowed reference from `key`, which the caller passes; another thread can free the object
       8: borrowed here
       9: used here, after another thread may have freed it
-      safe: take a strong reference: `PySequence_Fast_GET_ITEM` → `PySequence_GetItem`
+      safe: take a strong reference (`PySequence_Fast_GET_ITEM` → `PySequence_GetItem`)
     ");
 }
 
 #[test]
 fn a_call_that_fails_for_what_others_have() {
-    insta::assert_snapshot!(through_pointer("    PyTuple_SetItem(items[i], 0, Py_NewRef(Py_None));"), @"9: another thread may change the list while its items are read through a pointer: first make a tuple of the list (`PySequence_Tuple`), use the size of the tuple, and release the tuple after the last use");
+    insta::assert_snapshot!(through_pointer("    PyTuple_SetItem(items[i], 0, Py_NewRef(Py_None));"), @"9: first make a tuple of the list (`PySequence_Tuple`), use the size of the tuple, and release the tuple after the last use (another thread may change the list while its items are read through a pointer)");
 }
 
 /// What becomes of a loop over the items of a copy, in a function with the statements `before` the copy

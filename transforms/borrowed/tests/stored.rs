@@ -93,10 +93,10 @@ void g(void)
 {
 "#
     ), @"
-        4: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a strong reference
-        5: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a strong reference
-        8: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a strong reference
-        10: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a strong reference
+        4: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory that outlives the call)
+        5: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory that outlives the call)
+        8: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory that outlives the call)
+        10: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory that outlives the call)
         ");
 }
 
@@ -120,9 +120,9 @@ static PyObject *call(PyObject *self, PyObject *args)
 #[test]
 fn a_static_variable_keeps_what_it_holds() {
     insta::assert_snapshot!(all(STATE), @r#"
-    5: review: no other thread uses `state.spawn` while `f` replaces it: the old object is released
-    7: review: no other thread uses `state.spawn` while `f` replaces it: the old object is released
-    8: review: no other thread uses `last` while `f` replaces it: the old object is released
+    5: review: no other thread uses `state.spawn` while `f` replaces it (the old object is released)
+    7: review: no other thread uses `state.spawn` while `f` replaces it (the old object is released)
+    8: review: no other thread uses `last` while `f` replaces it (the old object is released)
     @@
      static PyObject *f(PyObject *self, PyObject *dict)
      {
@@ -241,10 +241,10 @@ static int f(PyObject *dict, PyObject *key, struct names *names)
 }
 "
     ), @"
-        4: `PyDict_GetItem` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
+        4: `PyDict_GetItem` returns a borrowed reference from `dict`, which the caller passes; another thread can free the object
           4: borrowed here
           8: used here, after another thread may have freed it
-          safe: take a strong reference: `PyDict_GetItem` → `PyDict_GetItemRef`
+          safe: take a strong reference (`PyDict_GetItem` → `PyDict_GetItemRef`)
         @@
          static int f(PyObject *dict, PyObject *key, struct names *names)
          {
@@ -300,7 +300,7 @@ fn a_caller_gets_the_reference_through_a_pointer() {
     return 0;
 "#
     ), @"
-        4: the borrowed reference is stored in memory that outlives the call: decide who owns it, and take a strong reference
+        4: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory that outlives the call)
         ");
 }
 
@@ -403,9 +403,9 @@ fn memory_that_may_have_a_reference_is_not_lent() {
 struct walk { PyObject *value; int count; };
 "#
     ), @"
-        5: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
-        7: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
-        9: the borrowed reference is stored in memory: decide who owns it, and take a strong reference
+        5: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)
+        7: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)
+        9: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)
         ");
 }
 
@@ -464,7 +464,7 @@ struct box { PyObject *trace; };
 struct entry { PyObject head; PyObject *trace; };
 "#
     ), @"
-        4: a pointer into the object of `value` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer
+        4: keep a strong reference as long as the pointer (a pointer into the object in `value` is returned or stored, and would dangle)
         ");
     insta::assert_snapshot!(int(
         r#"
@@ -516,10 +516,10 @@ static int f(PyObject *dict, PyObject *key, struct names *names)
 struct names { const char *first; };
 "
     ), @"
-        4: `PyDict_GetItem` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
+        4: `PyDict_GetItem` returns a borrowed reference from `dict`, which the caller passes; another thread can free the object
           4: borrowed here
           7: used here, after another thread may have freed it
-          by hand: a pointer into the object of `v` is returned or stored, and would dangle after the reference is released: keep the reference as long as the pointer
+          by hand: keep a strong reference as long as the pointer (a pointer into the object in `v` is returned or stored, and would dangle)
         ");
 }
 
@@ -655,7 +655,10 @@ fn a_field_with_more_to_it_is_left_alone() {
     ] {
         let body = format!("    box->first = PyDict_GetItemWithError(dict, key);\n    {behind}");
         let left = boxed(&body);
-        assert!(left.contains("decide who owns it"), "{behind}: {left}");
+        assert!(
+            left.contains("decide who owns the reference"),
+            "{behind}: {left}"
+        );
     }
 }
 
@@ -706,8 +709,8 @@ fn a_field_gets_its_reference_while_the_variable_is_used_further_on() {
      }
      struct box { PyObject *value; };
     ");
-    insta::assert_snapshot!(stored("box->value = v;\n    run();\n    Py_INCREF(v);"), @"4: the borrowed reference is stored in memory: decide who owns it, and take a strong reference");
-    insta::assert_snapshot!(stored("box->value = v;"), @"4: the borrowed reference is stored in memory: decide who owns it, and take a strong reference");
+    insta::assert_snapshot!(stored("box->value = v;\n    run();\n    Py_INCREF(v);"), @"4: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)");
+    insta::assert_snapshot!(stored("box->value = v;"), @"4: decide who owns the reference, and take a strong reference for it (the borrowed reference is stored in memory)");
 }
 
 #[test]
@@ -721,8 +724,8 @@ int f(struct box *box, PyObject *dict, PyObject *key)
 }
 ";
     insta::assert_snapshot!(testing::report(&BORROWED_DICT_ITEM, text), @r#"
-    4: `PyDict_GetItemWithError` returns a borrowed reference from `dict`, which the caller passes: another thread can free it
-      review: take a strong reference: `PyDict_GetItemWithError` → `PyDict_GetItemRef`
-      assumes that no other thread removes the item first: the code does not test `box->first`, which is `NULL` if `PyDict_GetItemRef` finds nothing
+    4: `PyDict_GetItemWithError` returns a borrowed reference from `dict`, which the caller passes; another thread can free the object
+      review: take a strong reference (`PyDict_GetItemWithError` → `PyDict_GetItemRef`)
+      assumes that no other thread removes the item first (the code does not test `box->first`, which is `NULL` if `PyDict_GetItemRef` finds nothing)
     "#);
 }

@@ -21,7 +21,7 @@ fn null_for_none_is_not_handed_on() {
     result = PyList_GET_ITEM(list, n - 1);
     Py_INCREF(result);
     return result;"
-    ), @"7: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function");
+    ), @"7: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)");
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn exit_behind_which_the_exception_is_cleared() {
         return NULL;
     }
     return result;"
-    ), @"4: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function");
+    ), @"4: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)");
 }
 
 #[test]
@@ -56,7 +56,7 @@ out:
 }
 static PyMethodDef methods[] = {{\"f\", f, METH_O, NULL}, {NULL}};
 "
-    ), @"7: the checked call can fail where the macro could not: put it in its own statement, and test its result for `NULL`");
+    ), @"7: put the lookup in its own statement, and test its result for `NULL` (the checked call can fail where the macro could not)");
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn no_exit_is_that_of_one_owner() {
             return NULL;
         }
         return NULL;"#
-    ), @"11: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function");
+    ), @"11: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)");
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn no_exit_is_that_of_one_owner_where_a_switch_tells() {
             Py_DECREF(state);
         }
         return NULL;"#
-    ), @"11: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function");
+    ), @"11: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn no_exit_releases_what_one_of_two_calls_lends() {
     Py_DECREF(state);
     Py_RETURN_NONE;
 "#
-    ), @"8: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function");
+    ), @"8: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn no_exit_gives_back_a_buffer_that_may_not_be_there() {
         PyBuffer_Release(&view);
     Py_RETURN_NONE;
 "#
-    ), @"10: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function");
+    ), @"10: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn no_exit_ends_what_may_be_of_a_caller() {
         node->busy = 0;
     Py_RETURN_NONE;
 "#
-    ), @"9: the checked call can fail where the macro could not, and `node->busy = 0;` on line 11 undoes what may have begun before: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function at this point");
+    ), @"9: use `PyList_GetItemRef`, and on `NULL` also undo what has begun before (the checked call can fail where the macro could not, and `node->busy = 0;` on line 11 undoes what may have begun)");
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn what_is_counted_behind_the_lookup_is_lent_there() {
     Py_DECREF(state);
     return result;
 "#
-    ), @"4: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function");
+    ), @"4: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)");
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn an_object_without_its_fields_is_not_released() {
     node->key = Py_NewRef(key);
     return (PyObject *)node;
 "#
-    ), @"7: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function");
+    ), @"7: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)");
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn an_object_is_released_as_nowhere_else() {
     return (PyObject *)node;
 "#
     ), @"
-        8: review: in `f`, `Py_DECREF(node)` is correct at the new exit: the function had no such exit in that state
+        8: review: in `f`, `Py_DECREF(node)` is correct at the new error exit (the function could not leave here before)
         @@
                  return NULL;
              node->name = NULL;
@@ -268,7 +268,7 @@ fn the_exit_of_the_call_that_fills_a_variable_is_not_taken() {
     Py_DECREF(name);
     return result;
 "#
-    ), @"6: the checked call can fail where the macro could not: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function");
+    ), @"6: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function (the checked call can fail where the macro could not)");
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn the_exit_of_an_element_that_is_not_there_is_not_taken() {
     Py_DECREF(made[0]);
     return result;
 "#
-    ), @"7: the checked call can fail where the macro could not, and `made` already holds references: use `PyList_GetItemRef`, and on `NULL` release those that are stored in `made`");
+    ), @"7: use `PyList_GetItemRef`, and on `NULL` release the references that are stored in `made` (the checked call can fail where the macro could not)");
 }
 
 #[test]

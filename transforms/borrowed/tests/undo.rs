@@ -267,7 +267,7 @@ fn what_cannot_be_told_is_left() {
     }
     Py_RETURN_NONE;
 "#
-    ), @"7: the checked call can fail where the macro could not, and `close(fd);` on line 10 undoes what may have begun before: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function at this point");
+    ), @"7: use `PyList_GetItemRef`, and on `NULL` also undo what has begun before (the checked call can fail where the macro could not, and `close(fd);` on line 10 undoes what may have begun)");
     // Nothing tells what began it.
     insta::assert_snapshot!(object(
         r#"
@@ -278,7 +278,7 @@ fn what_cannot_be_told_is_left() {
     }
     Py_RETURN_NONE;
 "#
-    ), @"3: the checked call can fail where the macro could not, and `rollback(self);` on line 5 undoes what may have begun before: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function at this point");
+    ), @"3: use `PyList_GetItemRef`, and on `NULL` also undo what has begun before (the checked call can fail where the macro could not, and `rollback(self);` on line 5 undoes what may have begun)");
 }
 
 #[test]
@@ -327,7 +327,7 @@ fn what_the_function_leaves_as_it_is() {
     }
 "#
     ), @"
-        6: review: in `f`, the effect of `is_over(item)` (line 6) may remain at the new exit: the function had no exit in that state
+        6: review: in `f`, `is_over(item)` (line 6) need not be undone at the new error exit (the function could not leave here before)
         @@
              Py_ssize_t k;
              for (k = 0; k < all->count; k++) {
@@ -361,7 +361,7 @@ fn what_the_function_sets_back_in_any_case() {
     all->busy = 0;
 "#
     ), @"
-        7: the checked call can fail where the macro could not, and `all->busy = 0;` on line 9 undoes what may have begun before: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function at this point
+        7: use `PyList_GetItemRef`, and on `NULL` also undo what has begun before (the checked call can fail where the macro could not, and `all->busy = 0;` on line 9 undoes what may have begun)
         ");
 }
 
@@ -391,7 +391,7 @@ fn counted_behind(more: &str) -> String {
 #[test]
 fn no_exit_leaves_a_loop_that_stores_what_is_counted_behind_it() {
     insta::assert_snapshot!(counted_behind("look(i);"), @"
-        9: the checked call can fail where the macro could not, and `node->count = PyList_GET_SIZE(list);` on line 16 records only after the loop how many references are stored: use `PyList_GetItemRef`, and on `NULL` release those that have been stored
+        9: use `PyList_GetItemRef`, and on `NULL` release the references that have been stored (the checked call can fail where the macro could not, and `node->count = PyList_GET_SIZE(list);` on line 16 records only after the loop how many there are)
         ");
 }
 
@@ -433,7 +433,7 @@ fn an_exit_leaves_a_loop_that_counts_what_it_stores() {
     return 0;
 "#
     ), @"
-    9: review: in `f`, the effect of `node->count = i + 1` (line 14) may remain at the new exit: the function had no exit in that state
+    9: review: in `f`, `node->count = i + 1` (line 14) need not be undone at the new error exit (the function could not leave here before)
     @@
          }
          for (i = 0; i < PyList_GET_SIZE(list); i++) {
@@ -472,5 +472,5 @@ fn a_loop_that_checks_has_not_filled_what_another_one_frees() {
     PyMem_Free(texts);
     Py_RETURN_NONE;
 "#
-    ), @"14: the checked call can fail where the macro could not, and `free(texts[i]);` on line 16 undoes what may have begun before: use `PyList_GetItemRef`, and handle `NULL` like the other errors of the function at this point");
+    ), @"14: use `PyList_GetItemRef`, and on `NULL` also undo what has begun before (the checked call can fail where the macro could not, and `free(texts[i]);` on line 16 undoes what may have begun)");
 }

@@ -97,7 +97,7 @@ static PyObject *f(PyObject *l, PyObject *d)
         return NULL;
     return PyObject_Str(v);
 }
-"), @"7: the configurations of the branch at line 4 need different changes: change each branch by hand");
+"), @"7: change each branch of the `#if` by hand (its configurations at line 4 need different changes)");
 }
 
 #[test]
@@ -118,8 +118,8 @@ static int f(PyObject *l)
     return r + use(v);
 }
 "), @"
-    3: the configurations of the branch at line 8 need different changes: change each branch by hand
-    9: the configurations of the branch at line 8 need different changes: change each branch by hand
+    3: change each branch of the `#if` by hand (its configurations at line 8 need different changes)
+    9: change each branch of the `#if` by hand (its configurations at line 8 need different changes)
     ");
 }
 
@@ -185,8 +185,8 @@ static PyObject *g(PyObject *d, PyObject *k)
     return v ? PyObject_Str(v) : NULL;
 }
 "), @"
-    4: the configurations of the branch at line 6 need different changes: change each branch by hand
-    11: the macro `find` makes the call, but its result belongs to the function: write the call here without the macro
+    4: change each branch of the `#if` by hand (its configurations at line 6 need different changes)
+    11: write the call here without the macro `find` (the macro makes the call, but the function uses its result)
     ");
 }
 
@@ -209,7 +209,7 @@ static int f(PyObject *l, PyObject *d)
 #endif
     return 0;
 }
-"), @"5: the configurations of the branch at line 4 need different changes: change each branch by hand");
+"), @"5: change each branch of the `#if` by hand (its configurations at line 4 need different changes)");
 }
 
 #[test]
@@ -352,7 +352,7 @@ static long f(PyObject *l, PyObject *t)
     return n;
 }
 "), @"
-        3: the configurations of the branch at line 7 need different changes: change each branch by hand
+        3: change each branch of the `#if` by hand (its configurations at line 7 need different changes)
         ");
 }
 
@@ -597,7 +597,7 @@ static int f(PyObject *list, PyObject *out)
 done:
     return status;
 }
-"), @"15: the configurations of the branch at line 3 need different changes: change each branch by hand");
+"), @"15: change each branch of the `#if` by hand (its configurations at line 3 need different changes)");
 }
 
 /// The last use of one configuration, and not of the others, which keep the object up to there.

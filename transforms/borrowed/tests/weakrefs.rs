@@ -267,8 +267,8 @@ fn none_is_compared_with_another_object() {
     return n;
 "#
     ), @"
-        6: review: in `f`, the effect of `PySequence_DelItem(list, i)` (line 8) may remain at the new exit: the function had no exit in that state
-        6: review: in `f`, the effect of `PySequence_DelItem(list, i)` (line 8) may remain at the new exit: the function had no exit in that state
+        6: review: in `f`, `PySequence_DelItem(list, i)` (line 8) need not be undone at the new error exit (the function could not leave here before)
+        6: review: in `f`, `PySequence_DelItem(list, i)` (line 8) need not be undone at the new error exit (the function could not leave here before)
         @@
              int n = 0;
              while (--i >= 0 && !n) {
@@ -439,8 +439,8 @@ static PyObject *add(List *self, PyObject *ref)
 }
 static PyMethodDef methods[] = {{"add", (PyCFunction)add, METH_O}, {NULL}};
 "#), @"
-        5: `PyWeakref_GetObject` returns a borrowed reference from a weak reference, which keeps nothing alive: another thread can free it
-          safe: take a strong reference: `PyWeakref_GetObject` → `PyWeakref_GetRef`
+        5: `PyWeakref_GetObject` returns a borrowed reference from a weak reference, which does not keep its object alive; another thread can free the object
+          safe: take a strong reference (`PyWeakref_GetObject` → `PyWeakref_GetRef`)
         @@
          static int owns(List *self, PyObject *ref)
          {
@@ -481,8 +481,8 @@ static int set(PyObject *self, PyObject *ref, PyObject *value)
 static PyMethodDef methods[] = {{"drop", (PyCFunction)drop, METH_O}, {NULL}};
 static PyMappingMethods mapping = {.mp_ass_subscript = set};
 "#), @"
-5: `PyWeakref_GetObject` returns a borrowed reference from a weak reference, which keeps nothing alive: another thread can free it
-  safe: take a strong reference: `PyWeakref_GetObject` → `PyWeakref_GetRef`
+5: `PyWeakref_GetObject` returns a borrowed reference from a weak reference, which does not keep its object alive; another thread can free the object
+  safe: take a strong reference (`PyWeakref_GetObject` → `PyWeakref_GetRef`)
 @@
  static PyObject *drop(List *self, PyObject *ref)
  {
@@ -517,8 +517,8 @@ static PyObject *same(PyObject *self, PyObject *ref)
 }
 static PyMethodDef methods[] = {{"same", same, METH_O | METH_STATIC}, {NULL}};
 "#), @"
-4: `PyWeakref_GetObject` returns a borrowed reference from a weak reference, which keeps nothing alive: another thread can free it
-  safe: take a strong reference: `PyWeakref_GetObject` → `PyWeakref_GetRef`
+4: `PyWeakref_GetObject` returns a borrowed reference from a weak reference, which does not keep its object alive; another thread can free the object
+  safe: take a strong reference (`PyWeakref_GetObject` → `PyWeakref_GetRef`)
 @@
  static int is_same(PyObject *one, PyObject *ref)
  {
@@ -549,8 +549,8 @@ static PyObject *same(PyObject *self, PyObject *ref)
 }
 static PyMethodDef methods[] = {{"same", same, METH_O | METH_STATIC}, {NULL}};
 "#), @"
-        4: `PyWeakref_GetObject` returns a borrowed reference from a weak reference, which keeps nothing alive: another thread can free it
-          safe: take a strong reference: `PyWeakref_GetObject` → `PyWeakref_GetRef`
+        4: `PyWeakref_GetObject` returns a borrowed reference from a weak reference, which does not keep its object alive; another thread can free the object
+          safe: take a strong reference (`PyWeakref_GetObject` → `PyWeakref_GetRef`)
         @@
          static PyObject *same(PyObject *self, PyObject *ref)
          {

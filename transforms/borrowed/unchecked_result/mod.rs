@@ -64,7 +64,7 @@ declare_rule! {
     /// ## Confidence
     /// There is no fix: only the author knows how the function should leave at that point.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | No other thread can reach the container | no finding | `PyObject *mine = PyList_New(0);` | |
@@ -153,8 +153,8 @@ fn advice(row: Option<&Replacement>) -> &'static str {
              then set"
         }
         Some(Form::Out { .. }) => {
-            "test the result of the call: 1 means that the object was found, 0 that it was not, \
-             and -1 that an exception is set"
+            "test the result of the call (1 means that the object was found, 0 that it was not, \
+             and -1 that an exception is set)"
         }
     }
 }

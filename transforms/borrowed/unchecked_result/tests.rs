@@ -40,7 +40,7 @@ fn a_status_that_tells_errors_apart_and_not_absence() {
 "), @"
     8: `PyDict_GetItemRef` may return `NULL`; the result is used without a test
       10: it is read here
-      by hand: test the result of the call: 1 means that the object was found, 0 that it was not, and -1 that an exception is set
+      by hand: test the result of the call (1 means that the object was found, 0 that it was not, and -1 that an exception is set)
     ");
 }
 
@@ -54,7 +54,7 @@ fn swapped_statuses() {
 "), @"
     8: `PyDict_GetItemRef` may return `NULL`; the result is used without a test
       10: it is read here
-      by hand: test the result of the call: 1 means that the object was found, 0 that it was not, and -1 that an exception is set
+      by hand: test the result of the call (1 means that the object was found, 0 that it was not, and -1 that an exception is set)
     ");
 }
 
@@ -70,7 +70,7 @@ fn a_switch_that_falls_to_the_use() {
 "), @"
     8: `PyDict_GetItemStringRef` may return `NULL`; the result is used without a test
       12: it is read here
-      by hand: test the result of the call: 1 means that the object was found, 0 that it was not, and -1 that an exception is set
+      by hand: test the result of the call (1 means that the object was found, 0 that it was not, and -1 that an exception is set)
     ");
 }
 
@@ -83,7 +83,7 @@ fn a_field_of_a_dead_referent() {
 "), @"
     8: `PyWeakref_GetRef` may return `NULL`; the result is used without a test
       9: it is read here
-      by hand: test the result of the call: 1 means that the object was found, 0 that it was not, and -1 that an exception is set
+      by hand: test the result of the call (1 means that the object was found, 0 that it was not, and -1 that an exception is set)
     ");
 }
 

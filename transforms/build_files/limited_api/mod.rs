@@ -40,12 +40,12 @@ declare_rule! {
     /// Safe: with the GIL, the variable is 0 or not set, and all values stay as they were. Either all
     /// places of a file change, or none. Written only with `--build-files`.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | The value comes from elsewhere: a parameter, a variable that is set more than once, a string of several options | manual | `Extension("m", ["m.c"], define_macros=macros)` | Put the condition where the value is set. |
     /// | `setup.cfg`, `pyproject.toml`, Meson and CMake cannot express this condition; the finding says what to do instead | manual | `limited_api: '3.11'` | Do what the finding says. |
-    /// | `#define Py_LIMITED_API` in C. `Py_GIL_DISABLED` comes from `pyconfig.h`, which would have to be included before it; on Windows that decides what is linked | manual | `#define Py_LIMITED_API 0x030B0000` | Define it in the build. |
+    /// | C code defines `Py_LIMITED_API`: a fix would have to include `pyconfig.h` before it, which on Windows decides what is linked | manual | `#define Py_LIMITED_API 0x030B0000` | Define it in the build. |
     ///
     /// ## Python 3.15
     /// There `Py_LIMITED_API` gives the stable ABI `abi3t` on the free-threaded build, which
@@ -174,6 +174,6 @@ fn in_broken(file: &BuildFile<'_>, reason: &str) -> Option<Finding> {
     let at = text.to_ascii_lowercase().find("py_limited_api")?;
     // Replacement characters may have moved it.
     let at = at.min(file.source.bytes().len());
-    let advice = format!("only the name was found here, because {reason}: check it by hand");
+    let advice = format!("check this by hand (only the name was found here, because {reason})");
     Some(manual(file, at..at, &advice))
 }

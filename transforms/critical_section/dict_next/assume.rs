@@ -31,8 +31,8 @@ pub(super) fn assume_values(
             let line = uses.line_of(scope, set, Way::Behind);
             fix.assume(match is_only_lent(scope, local) {
                 true => format!(
-                    "`{name}` is not released after the section{line}: it only holds what it \
-                     borrows from `PyDict_Next`"
+                    "`{name}`, which only holds what it borrows from `PyDict_Next`, is not \
+                     released after the section{line}"
                 ),
                 false => format!(
                     "`{name}` holds a reference that the function owns, not one borrowed from \
@@ -82,8 +82,8 @@ fn outlives(name: &str, way: Way, line: &str) -> String {
 pub(super) fn assume_no_jump(scope: &Scope<'_>, site: &Site, fix: &mut Fix) {
     if let Some(name) = jumped_back(scope.tree(), &scope.cfg, site.call) {
         fix.assume(format!(
-            "nothing in the loop jumps back to `{name}`: the section would stay open, and \
-             references would not be released"
+            "nothing in the loop jumps back to `{name}` (the section would stay open, and \
+             references would not be released)"
         ));
     }
 }

@@ -104,14 +104,14 @@ fn jump_into(scope: &Scope<'_>, site: &Site, labels: &BTreeSet<Box<str>>) -> Res
         match &stmt.kind {
             StmtKind::Goto(label) if labels.contains(label) => {
                 return Err(format!(
-                    "`goto {label}` jumps into the loop, but nothing may jump into a critical \
-                     section: move the label out of the loop first"
+                    "move the label out of the loop first (`goto {label}` jumps into the loop, but \
+                     nothing may jump into a critical section)"
                 ));
             }
             StmtKind::ComputedGoto(_) if !labels.is_empty() => {
                 return Err(
-                    "a computed `goto` may jump into the loop, but nothing may jump into a \
-                     critical section: replace the `goto`"
+                    "replace the computed `goto` (it may jump into the loop, but nothing may jump \
+                     into a critical section)"
                         .into(),
                 );
             }
@@ -132,20 +132,20 @@ fn left_unseen(scope: &Scope<'_>, site: &Site) -> Result<(), String> {
         if !is_jump && inside(scope.range(stmt), region) {
             let text = scope.stmt_text(stmt).unwrap_or_default();
             let name = text.split('(').next().unwrap_or_default().trim();
-            return Err(format!("`{name}` may be a macro that{LEFT_BY_MACRO}"));
+            return Err(format!("{LEFT_BY_MACRO}`{name}`, if that is a macro"));
         }
     }
     Ok(())
 }
 
 /// What the advice says where a macro leaves the loop.
-const LEFT_BY_MACRO: &str = " leaves the loop, which would leave the critical section open: move \
-                             the loop into a separate function and call that in the section, or \
-                             iterate over `PyDict_Copy`";
+const LEFT_BY_MACRO: &str = "move the loop into a separate function and call that in the critical \
+                             section, or iterate over a copy (`PyDict_Copy`), because the loop is \
+                             left by ";
 
 /// Whether a loop has no section because a macro leaves it.
 pub(crate) fn is_left_by_macro(advice: &str) -> bool {
-    advice.ends_with(LEFT_BY_MACRO)
+    advice.starts_with(LEFT_BY_MACRO)
 }
 
 /// An error if a macro of the project makes the exit, and cannot be used behind the region instead.
@@ -166,7 +166,7 @@ fn written_out(scope: &Scope<'_>, site: &Site, exit: &Exit) -> Result<(), String
         | crate::preprocess::Place::Argument { name, .. } => format!("the macro `{name}`"),
         crate::preprocess::Place::File(..) => "a macro".to_owned(),
     };
-    Err(format!("{name}{LEFT_BY_MACRO}"))
+    Err(format!("{LEFT_BY_MACRO}{name}"))
 }
 
 /// Whether the exit is written as what it is, or as one of these macros.
@@ -285,13 +285,15 @@ impl Collector<'_, '_> {
                 Some(_) => {}
             },
             StmtKind::ComputedGoto(_) => {
-                self.obstacle =
-                    Some("a computed `goto` may leave the loop: iterate over `PyDict_Copy`");
+                self.obstacle = Some(
+                    "iterate over a copy (`PyDict_Copy`), because a computed `goto` may leave the \
+                     loop",
+                );
             }
             StmtKind::Case { .. } | StmtKind::Default { .. } if !self.is_in_switch() => {
                 self.obstacle = Some(
-                    "a `case` label leads into the loop, but nothing may jump into a critical \
-                     section: move the label out of the loop",
+                    "move the `case` label out of the loop (it leads into the loop, but nothing \
+                     may jump into a critical section)",
                 );
             }
             StmtKind::Label { name, .. } => {

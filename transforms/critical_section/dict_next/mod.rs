@@ -104,7 +104,7 @@ declare_rule! {
     /// subclass with its own `__iter__`. `review` for a section if the loop may call code that replaces the
     /// dict, or if the size was read before the section.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | The loop needs a copy, but changes other keys than the current one, or the function cannot return an error | manual | `while (PyDict_Next(d, &i, &k, &v)) PyDict_SetItem(d, other, v);` | Collect the keys first, and change the dict after the loop. |
@@ -178,8 +178,8 @@ impl<'a> Sites<'a> {
                 Ok(site) => match self.outer(site) {
                     // `while (PyDict_Next(a, …) && PyDict_Next(b, …))`
                     Some(outer) if outer > at => Outcome::Manual(
-                        "another call of `PyDict_Next` is in the same condition: put it in its \
-                         own loop"
+                        "put the other call of `PyDict_Next` in the same condition in its own \
+                         loop"
                             .into(),
                     ),
                     Some(outer) if !copied.contains_key(&self.calls[outer]) => {
@@ -420,8 +420,13 @@ impl<'a> Sites<'a> {
             .first()
             .and_then(|&dict| scope.text(scope.uncast(dict)));
         let message = match dict {
-            Some(dict) => format!("`{dict}` is iterated over without holding its lock"),
-            None => "a dict is iterated over without holding its lock".to_owned(),
+            Some(dict) => format!(
+                "`{dict}` is iterated over without its lock; another thread may change the dict \
+                 meanwhile"
+            ),
+            None => "a dict is iterated over without its lock; another thread may change the dict \
+                     meanwhile"
+                .to_owned(),
         };
         Some(Finding {
             rule: &UNLOCKED_DICT_ITERATION,

@@ -49,8 +49,8 @@ impl Sites<'_> {
             return outcome.clone();
         }
         Outcome::Manual(
-            "a separate section would suspend the outer one in each iteration of the outer loop: \
-             iterate over a copy (`PyDict_Copy`)"
+            "iterate over a copy (`PyDict_Copy`), because a separate section would suspend the \
+             outer one in each iteration of the outer loop"
                 .into(),
         )
     }
@@ -68,8 +68,8 @@ impl Sites<'_> {
             && !is_safe
         {
             fix.assume(format!(
-                "`{dict}` stays alive while the section waits for its lock: it is borrowed from \
-                 the outer loop"
+                "`{dict}`, which is borrowed from the outer loop, stays alive while the section \
+                 waits for its lock"
             ));
         }
     }

@@ -35,7 +35,7 @@ impl Operand {
     pub(super) fn read(scope: &Scope<'_>, site: &Site, range: TokenRange) -> Result<Self, String> {
         let text = scope
             .text(site.dict)
-            .ok_or("a macro names the dict: put the loop into a critical section by hand")?;
+            .ok_or("put the loop into a critical section by hand (a macro names the dict)")?;
         match stability(scope, site.dict, range) {
             Stability::Fixed => Ok(Self::Variable(text)),
             Stability::Shared => Ok(Self::Shared(text)),
@@ -43,11 +43,11 @@ impl Operand {
                 Ok(Self::Bound(text))
             }
             Stability::Computed => Err(format!(
-                "`{text}` is evaluated for each item: store it in a variable before the loop"
+                "store `{text}` in a variable before the loop (it is evaluated for each item)"
             )),
             Stability::Changed => Err(format!(
-                "`{text}` is assigned in the loop, so no single section can lock it: iterate over \
-                 a copy (`PyDict_Copy`)"
+                "iterate over a copy (`PyDict_Copy`), because `{text}` is assigned in the loop and \
+                 no single section can lock it"
             )),
         }
     }

@@ -25,13 +25,13 @@ pub(super) fn path(
     };
     let origin = match scope.cx.provenance(at, 0) {
         Verdict::Safe(_) => return Vec::new(),
-        Verdict::Shared(SharedKind::Unknown) => "the dict".to_owned(),
+        Verdict::Shared(SharedKind::Unknown) => "of unknown origin".to_owned(),
         Verdict::Shared(kind) => kind.to_string(),
     };
     let mut notes = vec![Note {
         file: place.0,
         span: place.1,
-        text: format!("{origin}: another thread can change it between two calls"),
+        text: format!("the dict is {origin}; another thread can change it between two calls"),
     }];
     notes.extend(site.and_then(|site| runs_python(scope, site)));
     notes
@@ -65,12 +65,16 @@ fn runs_python(scope: &Scope<'_>, site: &Site) -> Option<Note> {
     let (file, span) = scope.cx.span(scope.item, call)?;
     let text = match callee {
         Callee::Named(name) if only_waits(name) => {
-            format!("`{name}` can wait for a lock, and another thread may change it meanwhile")
+            format!(
+                "`{name}` can wait for a lock, and another thread may change the dict meanwhile"
+            )
         }
         Callee::Named(name) => {
-            format!("`{name}` can run Python code, which may also change it")
+            format!("`{name}` can run Python code, which may also change the dict")
         }
-        Callee::Indirect(_) => "this call can run Python code, which may also change it".to_owned(),
+        Callee::Indirect(_) => {
+            "this call can run Python code, which may also change the dict".to_owned()
+        }
     };
     Some(Note { file, span, text })
 }

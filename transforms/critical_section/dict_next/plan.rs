@@ -73,8 +73,8 @@ impl Plan {
         let mut plan = Self::default();
         if needs_result {
             let result = result_of(scope).ok_or(
-                "the loop returns a value whose type cannot be used for a new variable: move the \
-                 loop into a separate function",
+                "move the loop into a separate function (it returns a value whose type cannot be \
+                 used for a new variable)",
             )?;
             plan.result = Some(result);
         }
@@ -332,15 +332,14 @@ fn releases_in_order(scope: &Scope<'_>, site: &Site, plan: &Plan) -> Result<(), 
             .find(|departure| departure.moved.contains(&id));
         if departure.is_none() && keeps_dict(scope, site, object) {
             return Err(
-                "the dict is released in the loop, but a critical section needs it until its end: \
-                 release it after the loop"
+                "release the dict after the loop (a critical section needs it until its end)"
                     .into(),
             );
         }
         if departure.is_some() && !is_simple(scope, site, scope.uncast(object)) {
             return Err(
-                "a variable that is released after the dict exists only in the loop: release it \
-                 first"
+                "release first the variable that exists only in the loop (it is released after the \
+                 dict)"
                     .into(),
             );
         }

@@ -124,8 +124,8 @@ fn lends_too_long(scope: &Scope<'_>, call: ExprId) -> Option<String> {
     }
     let Ok(site) = Site::read(scope, call) else {
         return Some(
-            "calls that run Python code or wait for a lock may suspend the critical section \
-             around it: hold key and value with `Py_NewRef` while they are used"
+            "hold key and value with `Py_NewRef` while they are used (calls that run Python code \
+             or wait for a lock may suspend the critical section around the loop)"
                 .into(),
         );
     };
@@ -136,9 +136,9 @@ fn lends_too_long(scope: &Scope<'_>, call: ExprId) -> Option<String> {
     let names: Vec<String> = names.map(|it| format!("`{}`", scope.name(it))).collect();
     (!names.is_empty()).then(|| {
         format!(
-            "calls that run Python code or wait for a lock suspend the critical section around \
-             it, and then nothing keeps {} alive: take references at the top of the loop, and \
-             release them wherever its body is left",
+            "take references at the top of the loop, and release them wherever its body is left \
+             (calls that run Python code or wait for a lock suspend the critical section, and then \
+             nothing keeps {} alive)",
             names.join(" and ")
         )
     })
@@ -230,8 +230,8 @@ fn section_around(scope: &Scope<'_>, call: ExprId, dict: ExprId) -> Option<Resul
     }
     other.then(|| {
         Err(
-            "the critical section around it locks another object, and an inner section would \
-             suspend it: lock both with `Py_BEGIN_CRITICAL_SECTION2`"
+            "lock both objects with `Py_BEGIN_CRITICAL_SECTION2` (the critical section around the \
+             loop locks another object, and an inner section would suspend it)"
                 .into(),
         )
     })

@@ -71,8 +71,8 @@ impl Site {
             _ => return Err("the call does not have the arguments of `PyDict_Next`".into()),
         };
         let position = scope.address(args[1]).ok_or(
-            "the position is stored outside this function: put a critical section around the \
-             call, and take `Py_NewRef` of key and value before the section ends",
+            "put a critical section around the call, and take `Py_NewRef` of key and value before \
+             the section ends (the position is stored outside this function)",
         )?;
         let iteration = scope
             .stmt_of(call)
@@ -92,8 +92,8 @@ impl Site {
         }
         if site.kind == Kind::If && is_stepped_by_outer_loop(scope, &site, position) {
             return Err(
-                "the loop around this call iterates, but the call is not its condition: write it \
-                 as `while (PyDict_Next(…))`, or put the whole loop into a critical section"
+                "write the loop as `while (PyDict_Next(…))`, or put the whole loop into a critical \
+                 section (the call is not the condition of the loop)"
                     .into(),
             );
         }
@@ -138,8 +138,8 @@ impl Site {
     }
 }
 
-const USED_AFTER: &str = "key and value are used after the call: put a critical section around \
-     both, and take `Py_NewRef` of what is needed after its end";
+const USED_AFTER: &str = "put a critical section around the call and the uses of key and value, \
+                          and take `Py_NewRef` of what is needed after its end";
 
 fn shape(scope: &Scope<'_>, iteration: StmtId, call: ExprId) -> Result<Site, String> {
     let (cond, body, step, kind) = match *scope.stmt(iteration) {
@@ -194,8 +194,8 @@ fn out_local(scope: &Scope<'_>, arg: ExprId) -> Result<Option<LocalId>, String> 
         Some(local) => Ok(Some(local)),
         None if is_null => Ok(None),
         None => Err(
-            "key or value are stored outside this function: put a critical section around the \
-             call, and take `Py_NewRef` of both before the section ends"
+            "put a critical section around the call, and take `Py_NewRef` of key and value before \
+             the section ends (they are stored outside this function)"
                 .into(),
         ),
     }

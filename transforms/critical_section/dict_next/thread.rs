@@ -147,8 +147,8 @@ pub(super) fn stays_attached(
     let ends: Vec<Point> = ends.into_iter().flatten().collect();
     match culprit(scope, region, &later, &computed, &ends) {
         Some(word) => Err(format!(
-            "`{word}` in the loop may detach the thread, but a critical section must not end \
-             without a thread state: iterate over a copy (`PyDict_Copy`)"
+            "iterate over a copy (`PyDict_Copy`), because `{word}` in the loop may detach the \
+             thread and a critical section must not end without a thread state"
         )),
         None => Ok(()),
     }

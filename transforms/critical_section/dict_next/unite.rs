@@ -70,7 +70,7 @@ fn agreed(known: &Outcome, other: Outcome) -> Outcome {
                 return Outcome::Fix(other);
             }
             Outcome::Manual(
-                "the loop differs between `#if` branches: put it into a critical section by hand"
+                "put the loop into a critical section by hand (it differs between `#if` branches)"
                     .into(),
             )
         }

@@ -43,14 +43,14 @@ pub(super) fn waits(scope: &Scope<'_>, site: &Site) -> Option<String> {
 pub(super) fn goes_on(scope: &Scope<'_>, site: &Site) -> Result<(), String> {
     if let Some(name) = jumps(scope, site) {
         return Err(format!(
-            "`{name}` in the loop may jump out of it with `longjmp`, which leaves the section \
-             open: iterate over a copy (`PyDict_Copy`)"
+            "iterate over a copy (`PyDict_Copy`), because `{name}` in the loop may jump out of it \
+             with `longjmp`, which leaves the section open"
         ));
     }
     match stops(scope, site) {
         Some(name) => Err(format!(
-            "`{name}` in the loop may wait for a thread that waits for the dict, which the \
-             section locks (deadlock): iterate over a copy (`PyDict_Copy`)"
+            "iterate over a copy (`PyDict_Copy`), because `{name}` in the loop may wait for a \
+             thread that waits for the dict, which the section locks (deadlock)"
         )),
         None => Ok(()),
     }

@@ -271,7 +271,7 @@ fn declared_modules_are_left_alone() {
         let slots = format!("static PyModuleDef_Slot slots[] = {{\n{entry}\n{{0, NULL}}\n}};");
         assert_eq!(
             array(&slots),
-            "UG201 safe: it says `Py_MOD_GIL_USED`: only its maintainers can change that\n"
+            "UG201 safe: it says `Py_MOD_GIL_USED`, and only its maintainers can change that\n"
         );
     }
 }

@@ -349,7 +349,7 @@ fn declared_modules_are_left_alone() {
         ),
         ""
     );
-    insta::assert_snapshot!(body("    PyObject *m = PyModule_Create(&def);\n    PyUnstable_Module_SetGIL(m, Py_MOD_GIL_USED);\n    return m;\n"), @"UG202 safe: it says `Py_MOD_GIL_USED`: only its maintainers can change that");
+    insta::assert_snapshot!(body("    PyObject *m = PyModule_Create(&def);\n    PyUnstable_Module_SetGIL(m, Py_MOD_GIL_USED);\n    return m;\n"), @"UG202 safe: it says `Py_MOD_GIL_USED`, and only its maintainers can change that");
 }
 
 #[test]

@@ -242,16 +242,16 @@ impl<'c, 'a> Atomics<'c, 'a> {
         let pointed = touches.called_by_pointer();
         if !pointed.is_empty() {
             fix.assume(format!(
-                "callers that call {} through a pointer are not signal handlers, and do not rely on \
-                 two calls reading the same `{name}`",
+                "no signal handler calls {} through a pointer, and callers do not expect two calls to \
+                 read the same `{name}`",
                 listed(pointed.iter(), NAMED)
             ));
         }
         let others = touches.called_elsewhere();
         if !others.is_empty() {
             fix.assume(format!(
-                "code outside the analysed files that calls {} does not rely on two calls reading \
-                 the same `{name}`",
+                "code outside the analysed files that calls {} does not expect two calls to read the \
+                 same `{name}`",
                 listed(others.iter(), NAMED)
             ));
         }
@@ -262,8 +262,8 @@ impl<'c, 'a> Atomics<'c, 'a> {
             .collect();
         if !beside.is_empty() {
             fix.assume(format!(
-                "code that reads the new `{name}` does not rely on what is done together with setting \
-                 it: {}",
+                "code that reads the new value of `{name}` does not rely on other work of the \
+                 function that sets it: {}",
                 beside.join(", ")
             ));
         }

@@ -48,8 +48,8 @@ impl Calls<'_> {
         let mut called = self.function.tree.calls().map(|(_, name)| name);
         let other = called.find(|name| *name != self.name && writers.contains(name))?;
         Some(format!(
-            "no code relies on `{other}` overwriting the result of `{}`: before, both used the \
-             same memory",
+            "no code relies on `{other}` overwriting the result of `{}` (before, both used the \
+             same memory)",
             self.name
         ))
     }

@@ -45,18 +45,16 @@ declare_rule! {
     /// There are fixes for `strtok`, `gmtime` and `localtime`. For all others, the finding names the function
     /// to call instead. A comment `ungil: thread-safe(rand)` says that the state does no harm.
     ///
-    /// Safe if only the static state changes, and the new function is available:
+    /// Safe if all of this holds:
     ///
-    /// - `strtok`: every sequence of calls begins and ends in one function.
-    /// - `gmtime`: its result does not leave the function.
-    /// - The file includes a header that Windows does not have, such as `sys/socket.h`, because Windows has
-    ///   other functions. All other files: review.
-    /// - The file includes `Python.h` first, after which the headers declare POSIX functions.
+    /// - For `strtok`, every sequence of calls begins and ends in one function.
+    /// - For `gmtime`, its result does not leave the function.
+    /// - The file is not compiled on Windows, and its headers declare the POSIX function.
     ///
     /// The fix of `localtime` is always for review: `localtime` reads `TZ` at each call, `localtime_r` perhaps
     /// only after `tzset`.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | A sequence continues in another function, or a variable decides whether a call begins one | manual | `static char *next(void) { return strtok(NULL, " "); }` | Call `strtok_r`, and pass its pointer on. |

@@ -73,8 +73,8 @@ fn asked_of(function: &Function, calls: &[ExprId]) -> Result<Vec<String>, String
         begins.push(point);
         if !is_never_null(&graph, function, point, given) {
             doubts.push(format!(
-                "the first argument that begins a sequence of `{}` is never `NULL`: the call \
-                 would continue another sequence",
+                "the first argument that begins a sequence of `{}` is never `NULL` (the call would \
+                 continue another sequence)",
                 function.name
             ));
         }

@@ -15,8 +15,8 @@ impl Calls<'_> {
         if !self.includes_python_first() {
             doubts.push(
                 format!(
-                    "the headers declare `{}` here: with `-std=c99` or similar options they do so \
-                     only after `Python.h` or `#define _POSIX_C_SOURCE 200809L`",
+                    "the headers declare `{}` here (with `-std=c99` or similar options they do so \
+                     only after `Python.h` or `#define _POSIX_C_SOURCE 200809L`)",
                     sibling.name
                 )
                 .into(),

@@ -54,7 +54,7 @@ fn a_sequence_gets_its_place() {
     insta::assert_snapshot!(run_triaged(&NON_REENTRANT_CALL, &method(body)), @r#"
     8: `strtok` keeps its place in the text in static memory, which all threads share
       9: `strtok` is also called here
-      safe: call the reentrant function: `strtok` → `strtok_r`
+      safe: call the reentrant function (`strtok` → `strtok_r`)
     @@
          char line[80];
          char *word;
@@ -78,12 +78,12 @@ fn a_result_gets_its_struct() {
     return PyLong_FromLong(utc->tm_hour + localtime(&now)->tm_hour);";
     insta::assert_snapshot!(run_triaged(&NON_REENTRANT_CALL, &method(body)), @r#"
     6: `gmtime` keeps its result in static memory, which all threads share
-      review: call the reentrant function: `gmtime` → `gmtime_r`
-      assumes that no code relies on `localtime` overwriting the result of `gmtime`: before, both used the same memory
+      review: call the reentrant function (`gmtime` → `gmtime_r`)
+      assumes that no code relies on `localtime` overwriting the result of `gmtime` (before, both used the same memory)
     9: `localtime` keeps its result in static memory, which all threads share
-      review: call the reentrant function: `localtime` → `localtime_r`
-      assumes that `TZ` does not change while the program runs, or `tzset` is called then: `localtime` asks for it each time, `localtime_r` need not, and need not set `tzname` either
-      assumes that no code relies on `gmtime` overwriting the result of `localtime`: before, both used the same memory
+      review: call the reentrant function (`localtime` → `localtime_r`)
+      assumes that `TZ` does not change while the program runs, or `tzset` is called after each change (`localtime` reads `TZ` each time; `localtime_r` need not, and need not set `tzname` either)
+      assumes that no code relies on `gmtime` overwriting the result of `localtime` (before, both used the same memory)
     @@
      {
          time_t now = time(NULL);

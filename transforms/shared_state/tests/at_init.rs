@@ -55,7 +55,7 @@ fn cache(text: &str, module: &str) -> String {
 #[test]
 fn an_interned_string_is_made_with_its_module() {
     insta::assert_snapshot!(cache(NAME, SINGLE), @r#"
-        5: `str_name` is filled on first use: two threads may both fill it
+        5: `str_name` is filled on first use; two threads may both fill it
           8: `f` writes it here
           safe: fill `str_name` during module initialisation
         @@
@@ -105,10 +105,10 @@ static PyObject *f(PyObject *self, PyObject *unused)
     return PyTuple_Pack(2, one, other);
 }
 ", MULTI), @r#"
-        1: `one` is filled on first use: two threads may both fill it
+        1: `one` is filled on first use; two threads may both fill it
           6: `f` writes it here
           safe: fill `one` during module initialisation
-        2: `other` is filled on first use: two threads may both fill it
+        2: `other` is filled on first use; two threads may both fill it
           8: `f` writes it here
           safe: fill `other` during module initialisation
         @@

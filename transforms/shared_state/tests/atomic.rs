@@ -16,7 +16,7 @@ fn said(text: &str) -> Vec<String> {
     };
     let outcomes = outcomes.filter(is_outcome);
     let others =
-        outcomes.filter(|line| !line.contains("no other state has to agree with the value of"));
+        outcomes.filter(|line| !line.contains("no other data has to agree with the value of"));
     others.map(str::to_owned).collect()
 }
 
@@ -27,7 +27,9 @@ fn reason(text: &str) -> String {
         panic!("{text}{said:?}");
     };
     let only = only.strip_prefix("by hand: ").expect("there is no fix");
-    only.split(": ").next().unwrap_or_default().to_owned()
+    let why = only.split_once(" (no automatic fix, because ");
+    why.map_or(only, |(_, why)| why.trim_end_matches(')'))
+        .to_owned()
 }
 
 /// A method that sets `level`, and `more` code.
@@ -95,7 +97,7 @@ fn an_option_that_is_met_once_stands_by_itself() {
 fn a_file_that_does_not_know_of_the_gil_is_no_fix() {
     let text = format!("{}{METHODS}", set("static int level;", ""));
     let report = report(&SHARED_STATIC_VARIABLE, &text);
-    assert!(report.contains("by hand: its file does not include `Python.h`: "));
+    assert!(report.contains("because its file does not include `Python.h`"));
 }
 
 #[test]

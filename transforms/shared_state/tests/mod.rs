@@ -48,7 +48,7 @@ f(PyObject *self, PyObject *unused)
     return PyObject_GetAttr(self, name);
 }
 "), @r#"
-    4: `name` is filled on first use: two threads may both fill it
+    4: `name` is filled on first use; two threads may both fill it
       6: `f` writes it here
       safe: fill `name` under a mutex
     @@
@@ -86,7 +86,7 @@ f(PyObject *self, PyObject *unused)
 \treturn Py_XNewRef(empty);
 }
 "), @"
-    1: `empty` is filled on first use: two threads may both fill it
+    1: `empty` is filled on first use; two threads may both fill it
       7: `f` writes it here
       safe: fill `empty` under a mutex
     @@
@@ -122,10 +122,10 @@ f(PyObject *self, PyObject *unused)
 }
 static PyObject *g(PyObject *self) { return decimal; }
 "), @r#"
-        1: `decimal` is filled on first use: two threads may both fill it
+        1: `decimal` is filled on first use; two threads may both fill it
           6: `f` writes it here
           review: make the value of `decimal` first, and store it under a mutex
-          assumes that two threads do not make `decimal` at the same time with one of them failing: that one would return the value of the other with its own exception set
+          assumes that two threads do not make `decimal` at the same time with one of them failing (that one would return the value of the other with its own exception set)
           assumes that `decimal` is already filled where it is read without the mutex
         @@
          static PyObject *decimal;
@@ -171,13 +171,13 @@ f(PyObject *self, PyObject *unused)
     return more;
 }
 "), @r#"
-        1: `type` is filled on first use: two threads may both fill it
+        1: `type` is filled on first use; two threads may both fill it
           9: `f` writes it here
           review: make the value of `type` first, and store it under a mutex
-          assumes that two threads do not make `type` at the same time with one of them failing: that one would return the value of the other with its own exception set
-        1: `more` is filled on first use: two threads may both fill it
+          assumes that two threads do not make `type` at the same time with one of them failing (that one would return the value of the other with its own exception set)
+        1: `more` is filled on first use; two threads may both fill it
           14: `f` writes it here
-          by hand: the function returns early if it is already filled: fill it during module initialisation, or make the value first and store it under a `PyMutex` if the variable is still empty
+          by hand: fill it during module initialisation, or make the value first and store it under a `PyMutex` if the variable is still empty (no automatic fix, because the function returns early if it is already filled)
         @@
          static PyObject *type, *more;
         +static PyMutex type_mutex;
@@ -255,7 +255,7 @@ f(PyObject *self, PyObject *unused)
     return PyUnicode_FromString(text);
 }
 "), @r#"
-    4: `text` is one array that all threads write and read
+    4: all threads write and read the array `text`; one may read what another has written
       5: `f` writes it here
       review: give each thread its own `text`
       assumes that the compiler supports `_Thread_local` of C11
@@ -285,9 +285,9 @@ f(PyObject *self, PyObject *unused)
     return PyLong_FromLong(table[3]);
 }
 "), @"
-    4: `table` is one array that all threads write and read
+    4: all threads write and read the array `table`; one may read what another has written
       7: `f` writes it here
-      by hand: it is filled only if another variable says so: use a local array or one of the caller, hold a `PyMutex` from the first write to the last read, or fill it during module initialisation
+      by hand: use a local array or one that the caller passes; if all threads need its values, hold a `PyMutex` from the first write to the last read; if its values never change, fill it during module initialisation (no automatic fix, because it is filled only if another variable says so)
     ");
 }
 
@@ -317,26 +317,26 @@ f(PyObject *self, PyObject *args)
 }
 static PyTypeObject Type;
 "), @"
-    1: `count` is counted by all threads without a lock: counts get lost
+    1: all threads change the counter `count` without a lock; counts get lost
       9: `f` writes it here
       10: `f` writes it here
-      by hand: its file does not include `Python.h`: make it atomic, keep one counter for each thread, or hold a `PyMutex` around each use
-    2: `debug` is set by one thread while others may read it
+      by hand: make it atomic, keep one counter for each thread, or hold a `PyMutex` around each use (no automatic fix, because its file does not include `Python.h`)
+    2: `debug` is set without a lock; other threads may read it at the same time
       11: `f` writes it here
-      by hand: its file does not include `Python.h`: make it atomic, keep one variable for each thread, or set it during module initialisation
-    2: `ready` says that something was set up on first use: two threads may set it up at the same time, or one may use it half done
+      by hand: make it atomic, keep one variable for each thread, or hold a `PyMutex` around each use (no automatic fix, because its file does not include `Python.h`)
+    2: `ready` says whether something is set up; two threads may set it up at the same time, or one may use it half done
       15: `f` writes it here
       by hand: set it up during module initialisation, or hold a `PyMutex` from the test to the end of the setup
-    3: `handler` is replaced while other threads may use what it points to
+    3: the pointer `handler` is replaced without a lock; another thread may still use what it points to
       17: `f` writes it here
-      by hand: move it to the module state and hold a `PyMutex` around each exchange and each read that takes a reference, or set it during module initialisation
-    4: entries of `pool` are changed by all threads without a lock
+      by hand: hold a `PyMutex` where the pointer is replaced, and where it is read until the reader has a strong reference or a copy; if it is not meant for all interpreters, move it to the module state
+    4: all threads change entries of `pool` without a lock; changes get lost or mixed
       18: `f` writes it here
-      by hand: hold a `PyMutex` around each use; a free list can be left out if `Py_GIL_DISABLED` is defined, or be kept for each thread
-    5: `pooled` is counted by all threads without a lock: counts get lost
+      by hand: hold a `PyMutex` around each use; for a free list, keep one for each thread, or compile it only if `Py_GIL_DISABLED` is not defined
+    5: all threads change the counter `pooled` without a lock; counts get lost
       18: `f` writes it here
-      by hand: its file does not include `Python.h`: make it atomic, keep one counter for each thread, or hold a `PyMutex` around each use
-    22: the static type `Type` is changed after import
+      by hand: make it atomic, keep one counter for each thread, or hold a `PyMutex` around each use (no automatic fix, because its file does not include `Python.h`)
+    22: the static type `Type` is changed after import; other threads may already use it
       19: `f` writes it here
       by hand: call `PyType_Ready` and fill the slots during module initialisation
     ");
@@ -378,11 +378,11 @@ twice(PyObject *op,
     return PyLong_FromLong(self->count);
 }
 ", BUMP_AND_TWICE), @"
-    3: methods of `Counter` use its field `count` without a lock, and others change it at the same time
+    3: methods of `Counter` use its field `count` without a lock; another thread may change it meanwhile
       3: `bump` changes `count`
       9: `twice` changes `count`
-      review: lock objects of `Counter` in their methods
-      assumes that calls of the methods of `Counter` on one object may wait for each other
+      review: lock the object in the methods of `Counter`
+      assumes that two threads that call methods of the same `Counter` may wait for each other
     @@
      typedef struct { PyObject_HEAD long count; PyObject *item; char *name; } Counter;
      static PyObject *
@@ -473,10 +473,10 @@ static PyGetSetDef getset[] = {
 };
 static PyType_Slot counter_slots[] = {{Py_tp_init, init}, {0, NULL}};
 "), @"
-    15: methods of `Counter` use its field `item` without a lock, and others change it at the same time
+    15: methods of `Counter` use its field `item` without a lock; another thread may change it meanwhile
       15: `set_item` changes `item`
-      review: lock objects of `Counter` in their methods
-      assumes that calls of the methods of `Counter` on one object may wait for each other
+      review: lock the object in the methods of `Counter`
+      assumes that two threads that call methods of the same `Counter` may wait for each other
     @@
      }
      
@@ -544,9 +544,9 @@ METHOD(bump)
 ", "
 static PyMethodDef counter_methods[] = {{\"bump\", (PyCFunction)bump, METH_VARARGS}, {NULL}};
 "), @"
-    3: methods of `Counter` use its field `count` without a lock, and others change it at the same time
+    3: methods of `Counter` use its field `count` without a lock; another thread may change it meanwhile
       3: `bump` changes `count`
-      by hand: hold the lock of the object around each use of these fields, with `Py_BEGIN_CRITICAL_SECTION(self)` (not done automatically: `bump`: a macro defines it)
+      by hand: use these fields between `Py_BEGIN_CRITICAL_SECTION(self)` and `Py_END_CRITICAL_SECTION()`; in `bump`, lock the object by hand (a macro defines it)
     ");
 }
 
@@ -576,9 +576,9 @@ static long misses;
 static PyObject *f(PyObject *self, PyObject *unused) { hits++; misses++; return NULL; }
 ";
     insta::assert_snapshot!(variable(text), @"
-    2: `misses` is counted by all threads without a lock: counts get lost
+    2: all threads change the counter `misses` without a lock; counts get lost
       3: `f` writes it here
-      by hand: its file does not include `Python.h`: make it atomic, keep one counter for each thread, or hold a `PyMutex` around each use
+      by hand: make it atomic, keep one counter for each thread, or hold a `PyMutex` around each use (no automatic fix, because its file does not include `Python.h`)
     ");
 }
 
@@ -617,7 +617,7 @@ static PyObject *f(PyObject *self, PyObject *unused)
     return Py_NewRef(plain);
 }
 "#), @"
-    4: `plain` is filled on first use: two threads may both fill it
+    4: `plain` is filled on first use; two threads may both fill it
       9: `f` writes it here
       safe: fill `plain` under a mutex
     @@
@@ -658,10 +658,10 @@ static PyObject *f(PyObject *self, PyObject *unused)
     return PyTuple_Pack(2, nested, not);
 }
 "#), @"
-    4: `nested` is filled on first use: two threads may both fill it
+    4: `nested` is filled on first use; two threads may both fill it
       7: `f` writes it here
       safe: fill `nested` under a mutex
-    4: `not` is filled on first use: two threads may both fill it
+    4: `not` is filled on first use; two threads may both fill it
       12: `f` writes it here
       safe: fill `not` under a mutex
     @@
@@ -705,7 +705,7 @@ fn a_branch_that_nothing_leaves_runs_under_the_mutex() {
         )
     };
     insta::assert_snapshot!(cache(&text("if (one == first) break;")), @"
-        1: `first` is filled on first use: two threads may both fill it
+        1: `first` is filled on first use; two threads may both fill it
           10: `f` writes it here
           safe: fill `first` under a mutex
         @@
@@ -768,10 +768,10 @@ static PyObject *f(PyObject *self, PyObject *unused)
     return PyTuple_Pack(2, open, close);
 }
 "), @r#"
-        3: `open` is filled on first use: two threads may both fill it
+        3: `open` is filled on first use; two threads may both fill it
           7: `f` writes it here
           safe: fill the variables under a mutex
-        4: `close` is filled on first use: two threads may both fill it
+        4: `close` is filled on first use; two threads may both fill it
           8: `f` writes it here
           safe: fill the variables under a mutex
         @@
@@ -812,7 +812,7 @@ static PyObject *f(PyObject *self, PyObject *unused)
 ",
     );
     assert_eq!(
-        said.matches("by hand: the test checks more").count(),
+        said.matches("because the test checks more").count(),
         2,
         "{said}"
     );
@@ -838,10 +838,10 @@ static PyObject *names(PyObject *self, PyObject *arg)
 }
 static PyMethodDef methods[] = {{"names", names, METH_O, NULL}, {NULL}};
 "#), @r#"
-        4: `first` is filled on first use: two threads may both fill it
+        4: `first` is filled on first use; two threads may both fill it
           8: `names` writes it here
           safe: fill `first` under a mutex
-        6: `made` is filled on first use: two threads may both fill it
+        6: `made` is filled on first use; two threads may both fill it
           12: `names` writes it here
           safe: make the value of `made` first, and store it under a mutex
         @@
@@ -916,18 +916,18 @@ static PyObject *f(PyObject *self, PyObject *unused)
         ))
     };
     insta::assert_snapshot!(with(&["a", "b", "c"]), @"
-        4: `a` is set by one thread while others may read it
+        4: `a` is set without a lock; other threads may read it at the same time
           7: `f` writes it here
-          by hand: its file does not include `Python.h`: make it atomic, keep one variable for each thread, or set it during module initialisation
-        5: `b` is set by one thread while others may read it
+          by hand: make it atomic, keep one variable for each thread, or hold a `PyMutex` around each use (no automatic fix, because its file does not include `Python.h`)
+        5: `b` is set without a lock; other threads may read it at the same time
           8: `f` writes it here
-          by hand: its file does not include `Python.h`: make it atomic, keep one variable for each thread, or set it during module initialisation
-        6: `c` is set by one thread while others may read it
+          by hand: make it atomic, keep one variable for each thread, or hold a `PyMutex` around each use (no automatic fix, because its file does not include `Python.h`)
+        6: `c` is set without a lock; other threads may read it at the same time
           9: `f` writes it here
-          by hand: its file does not include `Python.h`: make it atomic, keep one variable for each thread, or set it during module initialisation
+          by hand: make it atomic, keep one variable for each thread, or hold a `PyMutex` around each use (no automatic fix, because its file does not include `Python.h`)
         ");
     insta::assert_snapshot!(with(&["a", "b", "c", "d", "e"]), @"
-        4: `f` has 5 static variables that all threads write without a lock: `a`, `b`, `c` and 2 more
+        4: all threads write 5 static variables of `f` without a lock (`a`, `b`, `c` and 2 more); values get lost or mixed
           9: `f` writes it here
           by hand: remove `static` if no value has to last from one call to the next, or hold a `PyMutex` around each call of the function
         ");

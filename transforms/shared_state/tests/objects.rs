@@ -51,19 +51,19 @@ fn two_objects_are_held_by_one_section() {
     let made = "Counter *made = PyObject_New(Counter, &Counter_Type); made->count = self->count;";
     assert_eq!(method(made), "silent");
     assert_eq!(method("self->count++; use(other->ob_type);"), "silent");
-    insta::assert_snapshot!(method("Counter *o; PyArg_Parse(other, \"O!\", &T, &o); self->count += o->count;"), @"assumes that you add the lock to `move` by hand, because it also uses `count` of `o`, which is not known at its beginning: lock both objects with `Py_BEGIN_CRITICAL_SECTION2` there");
-    insta::assert_snapshot!(method("self->count += ((Counter *)self->item)->count;"), @"assumes that you add the lock to `move` by hand, because it also uses `count` of `item`, which is not known at its beginning: lock both objects with `Py_BEGIN_CRITICAL_SECTION2` there");
-    insta::assert_snapshot!(method("Counter *o = (Counter *)self->item; self->count += o->count;"), @"assumes that you add the lock to `move` by hand, because it also uses `count` of `o`, which is not known at its beginning: lock both objects with `Py_BEGIN_CRITICAL_SECTION2` there");
+    insta::assert_snapshot!(method("Counter *o; PyArg_Parse(other, \"O!\", &T, &o); self->count += o->count;"), @"assumes that in `move`, you lock both objects with `Py_BEGIN_CRITICAL_SECTION2` (it also uses `count` of `o`, which is not known at its beginning)");
+    insta::assert_snapshot!(method("self->count += ((Counter *)self->item)->count;"), @"assumes that in `move`, you lock both objects with `Py_BEGIN_CRITICAL_SECTION2` (it also uses `count` of `item`, which is not known at its beginning)");
+    insta::assert_snapshot!(method("Counter *o = (Counter *)self->item; self->count += o->count;"), @"assumes that in `move`, you lock both objects with `Py_BEGIN_CRITICAL_SECTION2` (it also uses `count` of `o`, which is not known at its beginning)");
 }
 
 #[test]
 fn an_object_may_be_missing() {
     let body = "\n{\n    self->count = ((Counter *)other)->count;\n    return 0;\n}\n";
     let setter = format!("static int move(Counter *self, PyObject *other, void *closure){body}");
-    insta::assert_snapshot!(locked(&setter, SETTER), @"assumes that you add the lock to `move` by hand, because it also uses fields of `other`, which may be `NULL`: if it is not, lock both objects with `Py_BEGIN_CRITICAL_SECTION2`");
+    insta::assert_snapshot!(locked(&setter, SETTER), @"assumes that in `move`, you lock both objects with `Py_BEGIN_CRITICAL_SECTION2` if `other` is not `NULL` (it also uses fields of `other`, which may be `NULL`)");
     let method = format!("static PyObject *move(Counter *self, PyObject *other){body}");
     let called = format!("{method}static void g(Counter *self) {{ move(self, NULL); }}\n");
-    insta::assert_snapshot!(locked(&called, METHOD), @"assumes that you add the lock to `move` by hand, because it also uses fields of `other`, which may be `NULL`: if it is not, lock both objects with `Py_BEGIN_CRITICAL_SECTION2`");
+    insta::assert_snapshot!(locked(&called, METHOD), @"assumes that in `move`, you lock both objects with `Py_BEGIN_CRITICAL_SECTION2` if `other` is not `NULL` (it also uses fields of `other`, which may be `NULL`)");
     assert!(locked(&method, METHOD).contains("SECTION2(self, other)"));
 }
 
@@ -80,7 +80,7 @@ fn operators_belong_to_the_methods() {
     assert_eq!(sum(right), "Py_BEGIN_CRITICAL_SECTION(b);");
     // It is not known which one is the object: the function is named.
     let either = "if (!is_counter(a)) a = b;\n    return PyLong_FromLong(((Counter *)a)->count);";
-    insta::assert_snapshot!(sum(either), @"assumes that it is safe that `move` uses the fields of `Counter` without the lock of the object");
+    insta::assert_snapshot!(sum(either), @"assumes that `move` may use the fields of `Counter` without the lock of the object");
 }
 
 /// Exports are counted where a view begins and ends.
@@ -136,7 +136,10 @@ fn a_method_that_calls_one_of_two_objects() {
         let table = "static PyMethodDef counter_methods[] = {{\"take\", (PyCFunction)take, METH_O}, \
                      {\"swap\", (PyCFunction)swap, METH_O}, {NULL}};\n";
         let told = object(&text, table);
-        assert!(told.contains("review: lock objects of `Counter`"), "{told}");
+        assert!(
+            told.contains("review: lock the object in the methods of `Counter`"),
+            "{told}"
+        );
         told.contains("return take_lock_held(")
     };
     assert!(told("take(self, other)"));
@@ -155,9 +158,7 @@ fn bodies_that_let_the_lock_go_where_they_use_a_field_are_left() {
         let tables = "static PyMethodDef counter_methods[] = {{\"bump\", (PyCFunction)bump, METH_O}, \
                       {\"set\", (PyCFunction)set, METH_O}, {NULL}};\n";
         let told = object(&text, tables);
-        let by_hand = told
-            .lines()
-            .find(|line| line.contains("you add the lock to"));
+        let by_hand = told.lines().find(|line| line.contains("`, you "));
         let is_split = told.contains("+bump_lock_held(");
         assert_eq!(is_split, by_hand.is_none(), "{told}");
         assert!(told.contains("+set_lock_held("), "{told}");
@@ -169,8 +170,8 @@ fn bodies_that_let_the_lock_go_where_they_use_a_field_are_left() {
         "self->count++;\n    Py_CLEAR(self->item);\n    return PyObject_Str(arg);",
     ];
     insta::assert_snapshot!(bodies.map(told).join("\n"), @r"
-    assumes that you add the lock to `bump` by hand, because its body detaches the thread, which releases the lock: read the fields in a section, take strong references, and leave the section before that
-    assumes that you add the lock to `bump` by hand, because `PyObject_CallOneArg` runs Python code on `item`, which may release the lock: read the field in a section, take a strong reference, leave the section, and then use it; to replace the field, swap the pointer in a section and release the old object afterwards
+    assumes that in `bump`, you read the fields in a critical section, take strong references, and leave the section before the thread is detached (detaching releases the lock)
+    assumes that in `bump`, you take a strong reference to `item` in a critical section, leave the section, and then use the object; to replace the field, swap the pointer in a section and release the old object afterwards (`PyObject_CallOneArg` runs Python code on `item`, which may release the lock)
     split
     ");
 }
@@ -193,7 +194,7 @@ static PyMethodDef functions[] = {{\"total\", total, METH_O}, {NULL}};
         "static PyMethodDef counter_methods[] = {{\"bump\", (PyCFunction)bump, METH_O}, {NULL}};\n",
     );
     let assumed = told.lines().find(|line| line.contains("assumes"));
-    insta::assert_snapshot!(assumed.unwrap_or(&told).trim(), @"assumes that it is safe that `total` uses the fields of `Counter` without the lock of the object");
+    insta::assert_snapshot!(assumed.unwrap_or(&told).trim(), @"assumes that `total` may use the fields of `Counter` without the lock of the object");
 }
 
 /// What becomes of a method with this body beside one that sets the fields.
@@ -218,11 +219,11 @@ fn a_field_is_read_under_the_lock_and_used_without_it() {
          return PyObject_CallOneArg(self->item, arg);",
     );
     insta::assert_snapshot!(told, @r#"
-    10: methods of `Counter` use its fields `count`, `item` without a lock, and others change them at the same time
+    10: methods of `Counter` use its fields `count`, `item` without a lock; another thread may change them meanwhile
       3: `call` reads `item`
       10: `set` changes `count`, `item`
-      review: lock objects of `Counter` in their methods
-      assumes that calls of the methods of `Counter` on one object may wait for each other
+      review: lock the object in the methods of `Counter`
+      assumes that two threads that call methods of the same `Counter` may wait for each other
       assumes that `call` may continue with the value of `item` at its beginning, even if it changes while the method runs
     @@
      typedef struct { PyObject_HEAD long count; PyObject *item; char *name; } Counter;
@@ -318,10 +319,7 @@ fn what_is_no_plain_read_is_left() {
         "    PyObject *item = arg;\n    return PyObject_CallOneArg(self->item, item);",
     ] {
         let told = acquired(body);
-        assert!(
-            told.contains("you add the lock to `call` by hand"),
-            "{told}"
-        );
+        assert!(told.contains("in `call`, you"), "{told}");
         assert!(told.contains("set_lock_held("), "{told}");
         assert!(!told.contains("call_with_"), "{told}");
     }

@@ -26,7 +26,7 @@ f(PyObject *self, PyObject *unused)
     return PyLong_FromLong(is_frozen);
 }
 "), @r#"
-        4: `frozen` is filled on first use: two threads may both fill it
+        4: `frozen` is filled on first use; two threads may both fill it
           12: `f` writes it here
           safe: make the value of `frozen` first, and store it under a mutex
         @@
@@ -85,7 +85,7 @@ f(PyObject *self, PyObject *unused)
 \treturn PyObject_CallNoArgs(loads);
 }
 "), @r#"
-        1: `loads` is filled on first use: two threads may both fill it
+        1: `loads` is filled on first use; two threads may both fill it
           10: `f` writes it here
           safe: make the value of `loads` first, and store it under a mutex
         @@
@@ -156,7 +156,7 @@ f(PyObject *self, PyObject *unused)
 #[test]
 fn a_local_that_holds_it_first_in_two_functions() {
     insta::assert_snapshot!(cache(ROW), @r#"
-        1: `row` is filled on first use: two threads may both fill it
+        1: `row` is filled on first use; two threads may both fill it
           11: `g` writes it here
           20: `f` writes it here
           safe: make the value of `row` first, and store it under a mutex

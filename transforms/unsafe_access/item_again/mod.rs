@@ -66,7 +66,7 @@ declare_rule! {
     /// There is no fix: only the author knows which lookups mean the same item, and what the function
     /// should do if the copy cannot be made.
     ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
     /// | A helper uses the item | not seen | `if (PyLong_Check(PyList_GET_ITEM(l, 0))) use_first(l);` | Look the item up once, and pass it on. |

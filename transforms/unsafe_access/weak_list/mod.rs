@@ -26,8 +26,8 @@ declare_rule! {
     /// ## Why
     /// On the free-threaded build, another thread may release a weak reference to the object while the object
     /// is being destroyed, and write the field. The test reads the field without a lock and without an atomic
-    /// operation: a data race. `PyObject_ClearWeakRefs` itself checks whether there is something to clear, on
-    /// every Python, and does so safely.
+    /// operation. `PyObject_ClearWeakRefs` itself checks whether there is something to clear, on every Python,
+    /// and does so safely.
     ///
     /// ## Example
     /// ```c
@@ -50,12 +50,10 @@ declare_rule! {
     /// type has no list. Review also if the package has code for PyPy, which never sets the field: the call is
     /// new there.
     ///
-    /// A pending exception is kept.
-    ///
-    /// ## When it declines
+    /// ## Limits
     /// | limit | what happens then | sample | what to do |
     /// |---|---|---|---|
-    /// | The condition tests more, the `if` has an `else` or follows one, or it guards more than the call | manual | `if (self->weakreflist != NULL && self->open)` | Test the list in an `if` of its own. |
+    /// | The condition tests more than the list, the `if` has or follows an `else`, or it guards other statements | manual | `if (self->weakreflist != NULL && self->open)` | Test the list in an `if` of its own. |
     /// | A macro makes the test or the call, a directive stands between them, or the condition has a comment | manual | `#define HAS_WEAK(o) ((o)->weakreflist != NULL)` | Remove the test by hand. |
     /// | Python calls the function, or a caller of it, as a method or in another slot than `tp_dealloc`: the object may be alive, and its list must then not be cleared | manual | `{Py_tp_clear, thing_clear},` | Clear the list in `tp_dealloc` only. |
     /// | A type inherits its list through `tp_base`, code sets `tp_weaklistoffset`, or a call before the test runs Python code or is not known | review | `type->tp_weaklistoffset = offset;` | Confirm that the list is the object's own. |
@@ -178,7 +176,7 @@ impl Look<'_> {
 
 fn not_for_living(caller: &str) -> String {
     format!(
-        "`{caller}` runs for objects that are alive, for which the call raises `SystemError`: \
-         clear the list only in `tp_dealloc`, and without a test"
+        "clear the list only in `tp_dealloc`, and without a test (`{caller}` also runs for objects \
+         that are alive, for which the call raises `SystemError`)"
     )
 }

@@ -19,22 +19,22 @@ impl Look<'_> {
         };
         if !self.is_plain(tested.cond) {
             return Err(
-                "the test checks more than the list: test only the rest, and let \
-                 `PyObject_ClearWeakRefs` check the list",
+                "test only the rest, and let `PyObject_ClearWeakRefs` check the list (the test \
+                 checks more than the list)",
             );
         }
         let call = self
             .only_statement(then, tested.call)
             .filter(|_| otherwise.is_none());
         let call = call.ok_or(
-            "the test also guards other statements: call `PyObject_ClearWeakRefs` without the \
-             test, and check whether the others still need it",
+            "call `PyObject_ClearWeakRefs` without the test, and check whether the other \
+             statements under the test still need it",
         )?;
         let mut stmts = tree.stmts.iter();
         if stmts.any(|stmt| is_else_of(&stmt.kind, tested.test)) {
-            return Err("the test follows an `else`: check by hand when the list must be cleared");
+            return Err("check by hand when the list must be cleared (the test follows an `else`)");
         }
-        let by_macro = "a macro makes the test: remove the test by hand, in the macro";
+        let by_macro = "remove the test from the macro by hand (a macro makes the test)";
         let whole = self.cx.stmt_span(self.item, tested.test).ok_or(by_macro)?;
         let branch = self.cx.stmt_span(self.item, then).ok_or(by_macro)?;
         let call = self.cx.stmt_span(self.item, call).ok_or(by_macro)?;
@@ -84,7 +84,7 @@ impl Look<'_> {
         let text = source.text(span);
         if text.lines().any(|line| line.trim_start().starts_with('#')) {
             return Err(
-                "a directive stands between the test and the call: remove the test by hand",
+                "remove the test by hand (a directive stands between the test and the call)",
             );
         }
         let layout = self.cx.layout(file, span);
@@ -98,16 +98,16 @@ impl Look<'_> {
             false => layout.token_end_before(branch.start()),
         };
         if kept.iter().any(|it| it.start() < head) {
-            return Err("the test contains a comment: remove the test by hand");
+            return Err("remove the test by hand (it contains a comment)");
         }
         // `if (list) { clear(object); };`
         let stray = source.bytes().get(span.end().index()) == Some(&b';');
         let end = ByteOffset(span.end().0 + u32::from(stray));
         if !kept.is_empty() && !layout.ends_line(end) {
-            return Err("the test has comments and code next to it: remove the test by hand");
+            return Err("remove the test by hand (it has comments and code next to it)");
         }
         let inner = kept.iter().fold(call, |inner, it| inner.join(*it));
-        let mut fix = Fix::safe("clear the list without a test");
+        let mut fix = Fix::safe("clear the list of weak references without the test");
         fix.replace(file, ByteSpan::new(span.start().0, inner.start().0), "");
         fix.edits
             .extend(layout.moved_out(inner, call.start(), span.start()));

@@ -56,11 +56,11 @@ fn the_call_stands_where_the_test_stood() {
     PyObject_Free(self);";
     insta::assert_snapshot!(run_triaged(&WEAK_REFERENCE_LIST_TEST, &destructor(body)), @r"
     6: `weakrefs` is read without a lock while other threads may change it
-      safe: clear the list without a test
+      safe: clear the list of weak references without the test
     11: `weakrefs` is read without a lock while other threads may change it
       8: this may take a reference to the object: its code is not known
-      review: clear the list without a test
-      assumes that the reference count of the object is 0 at the call: `PyObject_ClearWeakRefs` raises `SystemError` for an object that is alive
+      review: clear the list of weak references without the test
+      assumes that the reference count of the object is 0 at the call (`PyObject_ClearWeakRefs` raises `SystemError` for an object that is alive)
     @@
          PyObject_GC_UnTrack(self);
          if (self->open)
@@ -138,7 +138,7 @@ fn whose_objects_come_is_asked_for() {
 static PyMethodDef methods[] = {{\"close\", (PyCFunction)Node_close, METH_NOARGS, NULL}, {NULL}};\n";
     assert_eq!(
         said(&(helper + method)),
-        "`Node_close` runs for objects that are alive, for which the call raises `SystemError`: clear the list only in `tp_dealloc`, and without a test"
+        "clear the list only in `tp_dealloc`, and without a test (`Node_close` also runs for objects that are alive, for which the call raises `SystemError`)"
     );
 }
 
@@ -200,13 +200,13 @@ fn other_tests_stay() {
     assert_eq!(tested("if (Py_TYPE(self)->tp_weaklistoffset)"), "");
     assert_eq!(tested("Node *next = self->next; if (next->weakrefs)"), "");
     assert_eq!(tested("if (self->weakrefs == NULL) return;"), "");
-    let comment = "the test contains a comment: remove the test by hand";
+    let comment = "remove the test by hand (it contains a comment)";
     assert_eq!(tested("if (self->weakrefs /* any */)"), comment);
     assert_eq!(tested("if (/* any */ self->weakrefs)"), comment);
     assert_eq!(tested("if (self->weakrefs) /* any */"), "safe");
     assert_eq!(
         tested("if (self->open) self->open = 0; else if (self->weakrefs)"),
-        "the test follows an `else`: check by hand when the list must be cleared"
+        "check by hand when the list must be cleared (the test follows an `else`)"
     );
     let unused = "static void Node_dealloc(PyObject *op)
 {

@@ -52,8 +52,8 @@ impl Look<'_> {
                 let later = since.filter(|it| self.cx.range.min < it.hex() & !0xff);
                 doubts.extend(later.map(|since| {
                     format!(
-                        "no Python before {since} is supported: older versions do not use \
-                         `__weaklistoffset__`, and the call raises `SystemError`"
+                        "no Python before {since} is supported (older versions do not use \
+                         `__weaklistoffset__`, and the call raises `SystemError`)"
                     )
                     .into()
                 }));
@@ -63,8 +63,8 @@ impl Look<'_> {
             doubts.push(COUNT_IS_ZERO.into());
         }
         if self.knows_other_interpreters() {
-            let doubt = "the call works on PyPy, for which the package has code: it was not made \
-                         there before, because the field is always `NULL`";
+            let doubt = "the call works on PyPy, for which the package has code (before, it was \
+                         never made there, because the field is always `NULL`)";
             doubts.push(doubt.into());
         }
         doubts

@@ -18,14 +18,14 @@ pub(super) fn doubts(copy: &Copy<'_>) -> Vec<Assumption> {
     let changer = changer(copy).map(|name| keeps_dict(copy.scope, name, &dict));
     let subclass = (!asks_exactly(copy.scope, &copy.life)).then(|| {
         format!(
-            "`{dict}` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its \
-             methods"
+            "`{dict}` is a plain dict (for a subclass, `PyDict_Copy` uses the results of its \
+             methods)"
         )
     });
     let other = (copy.known == Known::Assumed).then(|| {
         format!(
-            "`{dict}` is a dict: for other objects `PyDict_Copy` fails, but `PyDict_Next` finds \
-             nothing"
+            "`{dict}` is a dict (for other objects `PyDict_Copy` fails, but `PyDict_Next` finds \
+             nothing)"
         )
     });
     let others = subclass.into_iter().chain(other).map(Assumption::from);
@@ -41,7 +41,7 @@ fn keeps_dict(scope: &Scope<'_>, changer: Option<&str>, dict: &str) -> Assumptio
     }
     let name = changer.map_or("a callback".to_owned(), |name| format!("`{name}`"));
     format!(
-        "{name} does not change `{dict}` before the last read: the copy would not show the change"
+        "{name} does not change `{dict}` before the last read (the copy would not show the change)"
     )
     .into()
 }

@@ -123,8 +123,8 @@ impl Draft<'_> {
         let is_near = last.is_some() && is_whole(ByteSpan::new(span.end().0, next));
         if !is_near && !is_whole(above) {
             return Err(
-                "the declarations of the block are in an `#if`: put the loop into a critical \
-                 section by hand"
+                "put the loop into a critical section by hand (the declarations of its block are \
+                 in an `#if`)"
                     .into(),
             );
         }

@@ -90,13 +90,13 @@ impl Section<'_> {
         let (file, region) = self
             .site
             .span(self.scope)
-            .ok_or("the loop is in a macro: put the critical section into the `#define`")?;
+            .ok_or("put the critical section into the `#define` (the loop is in a macro)")?;
         let bytes = self.scope.cx.file(file).bytes();
         let tokens = &self.scope.cx.program.index[file.index()].tokens;
         if !is_whole_in_every_branch(bytes, tokens, region) {
             return Err(
-                "the loop begins or ends in an `#if`: put it into a critical section by \
-                 hand, in each branch"
+                "put the loop into a critical section by hand, in each branch of the `#if` (it \
+                 begins or ends in an `#if`)"
                     .into(),
             );
         }
@@ -106,8 +106,8 @@ impl Section<'_> {
             .collect();
         if let Some(word) = gil_word(bytes, tokens, region, &moved) {
             return Err(format!(
-                "`{}` in the loop may detach the thread, but a critical section must not end \
-                 without a thread state: iterate over a copy (`PyDict_Copy`)",
+                "iterate over a copy (`PyDict_Copy`), because `{}` in the loop may detach the \
+                 thread and a critical section must not end without a thread state",
                 String::from_utf8_lossy(word)
             ));
         }

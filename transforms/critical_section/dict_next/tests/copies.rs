@@ -54,12 +54,12 @@ const CALLS_BACK: &str = "
 #[test]
 fn what_is_used_behind_the_loop_is_kept_by_a_copy() {
     insta::assert_snapshot!(copied(CALLS_BACK), @"
-        8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes: another thread can change it between two calls
-          9: `PyObject_CallOneArg` can run Python code, which may also change it
+        8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          8: the dict is `d`, which the caller passes; another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may also change the dict
           review: iterate over a copy of `d`
-          assumes that `PyObject_CallOneArg` does not change `d` before the last read: the copy would not show the change
-          assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
+          assumes that `PyObject_CallOneArg` does not change `d` before the last read (the copy would not show the change)
+          assumes that `d` is a plain dict (for a subclass, `PyDict_Copy` uses the results of its methods)
         @@
              Py_ssize_t pos = 0, i = 0, n;
              PyObject *key, *value;
@@ -127,12 +127,12 @@ static PyMethodDef methods[] = {
 };
 ";
     insta::assert_snapshot!(diff(text), @r#"
-        18: `self->items` is iterated over without holding its lock
-          18: `self->items`, a field that other threads can reach: another thread can change it between two calls
-          19: `PyObject_CallFunctionObjArgs` can run Python code, which may also change it
+        18: `self->items` is iterated over without its lock; another thread may change the dict meanwhile
+          18: the dict is `self->items`, a field that other threads can reach; another thread can change it between two calls
+          19: `PyObject_CallFunctionObjArgs` can run Python code, which may also change the dict
           review: iterate over a copy of `self->items`
-          assumes that `PyObject_CallFunctionObjArgs` does not change `self->items` before the last read: the copy would not show the change
-          assumes that `self->items` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
+          assumes that `PyObject_CallFunctionObjArgs` does not change `self->items` before the last read (the copy would not show the change)
+          assumes that `self->items` is a plain dict (for a subclass, `PyDict_Copy` uses the results of its methods)
         @@
              PyObject *key, *value, *given;
              Py_ssize_t pos = 0;
@@ -171,11 +171,11 @@ fn the_size_is_that_of_the_copy() {
         return -1;
     return 0;";
     insta::assert_snapshot!(copied(body), @"
-        11: `d` is iterated over without holding its lock
-          11: `d`, which the caller passes: another thread can change it between two calls
+        11: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          11: the dict is `d`, which the caller passes; another thread can change it between two calls
           review: iterate over a copy of `d`
-          assumes that `grow` does not change a dict that its caller reads later: the copy would not show the change
-          assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
+          assumes that `grow` does not change a dict that its caller reads later (the copy would not show the change)
+          assumes that `d` is a plain dict (for a subclass, `PyDict_Copy` uses the results of its methods)
         @@
              Py_ssize_t pos = 0, i = 0, n;
              PyObject *key, *value;
@@ -241,15 +241,15 @@ fail:
 #[test]
 fn a_loop_that_counts_and_one_that_fills_share_a_copy() {
     insta::assert_snapshot!(diff(JOIN), @r#"
-        11: `d` is iterated over without holding its lock
-          11: an argument of the caller: another thread can change it between two calls
-          13: `PyErr_SetString` can run Python code, which may also change it
+        11: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          11: the dict is an argument that Python code passes; another thread can change it between two calls
+          13: `PyErr_SetString` can run Python code, which may also change the dict
           review: iterate over a copy of `d`
-          assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
-        23: `d` is iterated over without holding its lock
-          23: an argument of the caller: another thread can change it between two calls
+          assumes that `d` is a plain dict (for a subclass, `PyDict_Copy` uses the results of its methods)
+        23: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          23: the dict is an argument that Python code passes; another thread can change it between two calls
           review: iterate over a copy of `d`
-          assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
+          assumes that `d` is a plain dict (for a subclass, `PyDict_Copy` uses the results of its methods)
         @@
              Py_ssize_t pos = 0, length = 0;
              char *at;
@@ -295,12 +295,12 @@ fn what_a_return_computes_comes_before_the_release() {
         return -1;
     return 0;";
     insta::assert_snapshot!(copied(body), @"
-        8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes: another thread can change it between two calls
-          9: `PyObject_CallOneArg` can run Python code, which may also change it
+        8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          8: the dict is `d`, which the caller passes; another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may also change the dict
           review: iterate over a copy of `d`
-          assumes that `PyObject_CallOneArg` does not change `d` before the last read: the copy would not show the change
-          assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
+          assumes that `PyObject_CallOneArg` does not change `d` before the last read (the copy would not show the change)
+          assumes that `d` is a plain dict (for a subclass, `PyDict_Copy` uses the results of its methods)
         @@
              Py_ssize_t pos = 0, i = 0, n;
              PyObject *key, *value;
@@ -359,12 +359,12 @@ done:
     leave(names);
     return status;";
     insta::assert_snapshot!(copied(body), @"
-    14: `d` is iterated over without holding its lock
-      14: `d`, which the caller passes: another thread can change it between two calls
-      15: `PyObject_CallOneArg` can run Python code, which may also change it
+    14: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      14: the dict is `d`, which the caller passes; another thread can change it between two calls
+      15: `PyObject_CallOneArg` can run Python code, which may also change the dict
       review: iterate over a copy of `d`
-      assumes that `PyObject_CallOneArg` does not change `d` before the last read: the copy would not show the change
-      assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
+      assumes that `PyObject_CallOneArg` does not change `d` before the last read (the copy would not show the change)
+      assumes that `d` is a plain dict (for a subclass, `PyDict_Copy` uses the results of its methods)
       assumes that in `fill`, `PyObject_CallOneArg(hook, key)` (line 15) is not needed if the item no longer exists
       assumes that in `fill`, `PyObject_CallOneArg(hook, value)` (line 17) is not needed if the item no longer exists
       assumes that in `fill`, `leave(names)` (line 24) is not needed if the item no longer exists
@@ -416,10 +416,10 @@ watch(PyObject *d, PyObject *hook)
 }
 ";
     insta::assert_snapshot!(diff(text), @"
-        8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes: another thread can change it between two calls
-          9: `PyObject_CallOneArg` can run Python code, which may also change it
-          by hand: `RELEASE_GIL` in the loop may detach the thread, but a critical section must not end without a thread state: iterate over a copy (`PyDict_Copy`)
+        8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          8: the dict is `d`, which the caller passes; another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may also change the dict
+          by hand: iterate over a copy (`PyDict_Copy`), because `RELEASE_GIL` in the loop may detach the thread and a critical section must not end without a thread state
         ");
 }
 
@@ -432,9 +432,9 @@ fn other_keys_that_the_loop_sets_would_not_show_in_a_copy() {
         if (PyObject_CallOneArg(hook, value)",
     );
     insta::assert_snapshot!(copied(&body), @"
-        8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes: another thread can change it between two calls
-          9: `PyObject_CallOneArg` can run Python code, which may also change it
+        8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          8: the dict is `d`, which the caller passes; another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may also change the dict
           review: iterate over `d` in a critical section
           assumes that another reference keeps `value` alive where it is used after the section (line 16)
           assumes that another reference keeps `value` alive in the loop while calls run Python code
@@ -481,9 +481,9 @@ fn other_keys_that_the_loop_sets_would_not_show_in_a_copy() {
 fn what_is_stored_without_a_reference_outlives_a_copy() {
     let body = CALLS_BACK.replace("return 0;", "names[0] = value;\n    return 0;");
     insta::assert_snapshot!(copied(&body), @"
-        8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes: another thread can change it between two calls
-          9: `PyObject_CallOneArg` can run Python code, which may also change it
+        8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          8: the dict is `d`, which the caller passes; another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may also change the dict
           review: iterate over `d` in a critical section
           assumes that another reference keeps `value` alive where it is used after the section (line 14)
           assumes that another reference keeps `value` alive in the loop while calls run Python code
@@ -535,12 +535,12 @@ fn what_is_counted_behind_its_store_is_owned() {
     }
     return 0;";
     insta::assert_snapshot!(copied(body), @"
-    13: `d` is iterated over without holding its lock
-      13: `d`, which the caller passes: another thread can change it between two calls
-      16: `PyObject_CallOneArg` can run Python code, which may also change it
+    13: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      13: the dict is `d`, which the caller passes; another thread can change it between two calls
+      16: `PyObject_CallOneArg` can run Python code, which may also change the dict
       review: iterate over a copy of `d`
-      assumes that `PyObject_CallOneArg` does not change `d` before the last read: the copy would not show the change
-      assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
+      assumes that `PyObject_CallOneArg` does not change `d` before the last read (the copy would not show the change)
+      assumes that `d` is a plain dict (for a subclass, `PyDict_Copy` uses the results of its methods)
     @@
          Py_ssize_t pos = 0, i = 0, n;
          PyObject *key, *value;
@@ -602,9 +602,9 @@ static PyTypeObject Store_Type = {
 };
 ";
     insta::assert_snapshot!(diff(text), @"
-        10: `self->items` is iterated over without holding its lock
-          10: `self->items`, a field that other threads can reach: another thread can change it between two calls
-          11: `notify` can run Python code, which may also change it
+        10: `self->items` is iterated over without its lock; another thread may change the dict meanwhile
+          10: the dict is `self->items`, a field that other threads can reach; another thread can change it between two calls
+          11: `notify` can run Python code, which may also change the dict
           review: iterate over `self->items` in a critical section
           assumes that another reference keeps `value` alive where it is used after the section (line 14)
         @@
@@ -639,9 +639,9 @@ static PyTypeObject Store_Type = {
 fn counts_of_references_are_those_without_a_copy() {
     let body = CALLS_BACK.replace("value) == NULL", "value) == NULL || Py_REFCNT(value) == 1");
     insta::assert_snapshot!(copied(&body), @"
-        8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes: another thread can change it between two calls
-          9: `PyObject_CallOneArg` can run Python code, which may also change it
+        8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          8: the dict is `d`, which the caller passes; another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may also change the dict
           review: iterate over `d` in a critical section
           assumes that another reference keeps `key` alive in the loop while calls run Python code
           assumes that another reference keeps `value` alive where it is used after the section (line 14)
@@ -683,10 +683,10 @@ fn a_jump_into_the_loop_would_miss_the_copy() {
             "inside:\n        if (PyObject_CallOneArg(hook, value)",
         );
     insta::assert_snapshot!(copied(&body), @"
-        9: `d` is iterated over without holding its lock
-          9: `d`, which the caller passes: another thread can change it between two calls
-          10: `PyObject_CallOneArg` can run Python code, which may also change it
-          by hand: `goto inside` jumps into the loop, but nothing may jump into a critical section: move the label out of the loop first
+        9: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          9: the dict is `d`, which the caller passes; another thread can change it between two calls
+          10: `PyObject_CallOneArg` can run Python code, which may also change the dict
+          by hand: move the label out of the loop first (`goto inside` jumps into the loop, but nothing may jump into a critical section)
         ");
 }
 
@@ -705,9 +705,9 @@ show(PyObject *d)
 }
 ";
     insta::assert_snapshot!(diff(text), @"
-        8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes: another thread can change it between two calls
-          9: `print` can run Python code, which may also change it
+        8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          8: the dict is `d`, which the caller passes; another thread can change it between two calls
+          9: `print` can run Python code, which may also change the dict
           review: iterate over `d` in a critical section
           assumes that another reference keeps `value` alive where it is used after the section (line 10)
         @@
@@ -745,12 +745,12 @@ show(PyObject *d, PyObject *other)
 }
 ";
     insta::assert_snapshot!(diff(text), @r#"
-        9: `d` is iterated over without holding its lock
-          9: `d`, which the caller passes: another thread can change it between two calls
-          10: `PyArg_ParseTuple` can run Python code, which may also change it
+        9: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          9: the dict is `d`, which the caller passes; another thread can change it between two calls
+          10: `PyArg_ParseTuple` can run Python code, which may also change the dict
           review: iterate over a copy of `d`
-          assumes that `PyArg_ParseTuple` does not change `d` before the last read: the copy would not show the change
-          assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
+          assumes that `PyArg_ParseTuple` does not change `d` before the last read (the copy would not show the change)
+          assumes that `d` is a plain dict (for a subclass, `PyDict_Copy` uses the results of its methods)
         @@
              Py_ssize_t pos = 0;
              int n;
@@ -807,12 +807,12 @@ write_mapping(PyObject *out, PyObject *d, PyObject *hook)
 #[test]
 fn a_size_that_a_declaration_asks_for_comes_behind_the_copy() {
     insta::assert_snapshot!(diff(SIZE_FIRST), @"
-        16: `d` is iterated over without holding its lock
-          16: `d`, which the caller passes: another thread can change it between two calls
-          17: `write` can run Python code, which may also change it
+        16: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          16: the dict is `d`, which the caller passes; another thread can change it between two calls
+          17: `write` can run Python code, which may also change the dict
           review: iterate over a copy of `d`
-          assumes that `PyObject_CallOneArg` does not change `d` before the last read: the copy would not show the change
-          assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
+          assumes that `PyObject_CallOneArg` does not change `d` before the last read (the copy would not show the change)
+          assumes that `d` is a plain dict (for a subclass, `PyDict_Copy` uses the results of its methods)
         @@
                  return write_list(out, d);
              if (PyMapping_Check(d)) {
@@ -882,12 +882,12 @@ watch(void *unused)
 }
 ";
     insta::assert_snapshot!(diff(text), @r#"
-        13: `modules` is iterated over without holding its lock
-          13: a dict of the interpreter: another thread can change it between two calls
-          14: `PyObject_HasAttrString` can run Python code, which may also change it
+        13: `modules` is iterated over without its lock; another thread may change the dict meanwhile
+          13: the dict is a dict of the interpreter; another thread can change it between two calls
+          14: `PyObject_HasAttrString` can run Python code, which may also change the dict
           review: iterate over a copy of `modules`
-          assumes that `PyObject_HasAttrString` does not change `modules` before the last read: the copy would not show the change
-          assumes that `modules` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
+          assumes that `PyObject_HasAttrString` does not change `modules` before the last read (the copy would not show the change)
+          assumes that `modules` is a plain dict (for a subclass, `PyDict_Copy` uses the results of its methods)
         @@
              for (;;) {
                  Py_ssize_t pos = 0;
@@ -938,12 +938,12 @@ define(PyObject *d, Compiler *compiler, PyObject *hook)
 }
 ";
     insta::assert_snapshot!(diff(text), @r#"
-        8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes: another thread can change it between two calls
-          10: `PyErr_SetString` can run Python code, which may also change it
+        8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          8: the dict is `d`, which the caller passes; another thread can change it between two calls
+          10: `PyErr_SetString` can run Python code, which may also change the dict
           review: iterate over a copy of `d`
-          assumes that `PyObject_CallOneArg` does not change `d` before the last read: the copy would not show the change
-          assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
+          assumes that `PyObject_CallOneArg` does not change `d` before the last read (the copy would not show the change)
+          assumes that `d` is a plain dict (for a subclass, `PyDict_Copy` uses the results of its methods)
         @@
              PyObject *key, *value;
              Py_ssize_t pos = 0;
@@ -1002,12 +1002,12 @@ each(PyObject *d, PyObject *hook)
 }
 ";
     insta::assert_snapshot!(diff(text), @"
-        8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes: another thread can change it between two calls
-          9: `PyObject_CallOneArg` can run Python code, which may also change it
+        8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          8: the dict is `d`, which the caller passes; another thread can change it between two calls
+          9: `PyObject_CallOneArg` can run Python code, which may also change the dict
           review: iterate over a copy of `d`
-          assumes that `PyObject_CallOneArg` does not change `d` before the last read: the copy would not show the change
-          assumes that `d` is a plain dict: for a subclass, `PyDict_Copy` uses the results of its methods
+          assumes that `PyObject_CallOneArg` does not change `d` before the last read (the copy would not show the change)
+          assumes that `d` is a plain dict (for a subclass, `PyDict_Copy` uses the results of its methods)
         @@
              PyObject *key, *value, *made;
              Py_ssize_t pos = 0;

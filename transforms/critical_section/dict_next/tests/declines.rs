@@ -17,10 +17,10 @@ names(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    7: `d` is iterated over without holding its lock
-      7: `d`, which the caller passes: another thread can change it between two calls
-      8: `Py_DECREF` can run Python code, which may also change it
-      by hand: the dict is released in the loop, but a critical section needs it until its end: release it after the loop
+    7: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      7: the dict is `d`, which the caller passes; another thread can change it between two calls
+      8: `Py_DECREF` can run Python code, which may also change the dict
+      by hand: release the dict after the loop (a critical section needs it until its end)
     "##);
 }
 
@@ -41,9 +41,9 @@ f(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes: another thread can change it between two calls
-      by hand: the macro `CHECK` leaves the loop, which would leave the critical section open: move the loop into a separate function and call that in the section, or iterate over `PyDict_Copy`
+    9: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      9: the dict is `d`, which the caller passes; another thread can change it between two calls
+      by hand: move the loop into a separate function and call that in the critical section, or iterate over a copy (`PyDict_Copy`), because the loop is left by the macro `CHECK`
     "##);
 }
 
@@ -123,8 +123,8 @@ f(PyObject *d, PyObject *e)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    2: a dict is iterated over without holding its lock
-      2: `d`, which the caller passes: another thread can change it between two calls
+    2: a dict is iterated over without its lock; another thread may change the dict meanwhile
+      2: the dict is `d`, which the caller passes; another thread can change it between two calls
       by hand: the call is in a macro: put the critical section into the `#define`
     "##);
 }
@@ -151,18 +151,18 @@ f(Iter *self, PyObject *d, int n)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    8: `self->dict` is iterated over without holding its lock
-      8: `self->dict`, a field that other threads can reach: another thread can change it between two calls
-      by hand: the position is stored outside this function: put a critical section around the call, and take `Py_NewRef` of key and value before the section ends
-    11: `d` is iterated over without holding its lock
-      11: `d`, which the caller passes: another thread can change it between two calls
-      by hand: the loop around this call iterates, but the call is not its condition: write it as `while (PyDict_Next(…))`, or put the whole loop into a critical section
-    14: `d` is iterated over without holding its lock
-      14: `d`, which the caller passes: another thread can change it between two calls
-      by hand: key and value are used after the call: put a critical section around both, and take `Py_NewRef` of what is needed after its end
-    15: `d` is iterated over without holding its lock
-      15: `d`, which the caller passes: another thread can change it between two calls
-      by hand: key and value are used after the call: put a critical section around both, and take `Py_NewRef` of what is needed after its end
+    8: `self->dict` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `self->dict`, a field that other threads can reach; another thread can change it between two calls
+      by hand: put a critical section around the call, and take `Py_NewRef` of key and value before the section ends (the position is stored outside this function)
+    11: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      11: the dict is `d`, which the caller passes; another thread can change it between two calls
+      by hand: write the loop as `while (PyDict_Next(…))`, or put the whole loop into a critical section (the call is not the condition of the loop)
+    14: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      14: the dict is `d`, which the caller passes; another thread can change it between two calls
+      by hand: put a critical section around the call and the uses of key and value, and take `Py_NewRef` of what is needed after its end
+    15: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      15: the dict is `d`, which the caller passes; another thread can change it between two calls
+      by hand: put a critical section around the call and the uses of key and value, and take `Py_NewRef` of what is needed after its end
     "##);
 }
 
@@ -185,9 +185,9 @@ inside:
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    10: `d` is iterated over without holding its lock
-      10: `d`, which the caller passes: another thread can change it between two calls
-      by hand: `goto inside` jumps into the loop, but nothing may jump into a critical section: move the label out of the loop first
+    10: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      10: the dict is `d`, which the caller passes; another thread can change it between two calls
+      by hand: move the label out of the loop first (`goto inside` jumps into the loop, but nothing may jump into a critical section)
     "##);
 }
 
@@ -211,12 +211,12 @@ f(PyObject *d, PyObject *e)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    9: `e` is iterated over without holding its lock
-      9: `e`, which the caller passes: another thread can change it between two calls
-      by hand: the loop begins or ends in an `#if`: put it into a critical section by hand, in each branch
-    11: `d` is iterated over without holding its lock
-      11: `d`, which the caller passes: another thread can change it between two calls
-      by hand: the loop begins or ends in an `#if`: put it into a critical section by hand, in each branch
+    9: `e` is iterated over without its lock; another thread may change the dict meanwhile
+      9: the dict is `e`, which the caller passes; another thread can change it between two calls
+      by hand: put the loop into a critical section by hand, in each branch of the `#if` (it begins or ends in an `#if`)
+    11: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      11: the dict is `d`, which the caller passes; another thread can change it between two calls
+      by hand: put the loop into a critical section by hand, in each branch of the `#if` (it begins or ends in an `#if`)
     "##);
 }
 
@@ -240,10 +240,10 @@ f(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
-      10: `RELEASE_GIL` can run Python code, which may also change it
-      by hand: `RELEASE_GIL` in the loop may detach the thread, but a critical section must not end without a thread state: iterate over a copy (`PyDict_Copy`)
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
+      10: `RELEASE_GIL` can run Python code, which may also change the dict
+      by hand: iterate over a copy (`PyDict_Copy`), because `RELEASE_GIL` in the loop may detach the thread and a critical section must not end without a thread state
     "##);
 }
 
@@ -261,10 +261,10 @@ names(PyObject *d)
 }
 ";
     insta::assert_snapshot!(diff(text), @"
-        7: `d` is iterated over without holding its lock
-          7: `d`, which the caller passes: another thread can change it between two calls
-          8: `Py_SETREF` can run Python code, which may also change it
-          by hand: `d` is assigned in the loop, so no single section can lock it: iterate over a copy (`PyDict_Copy`)
+        7: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          7: the dict is `d`, which the caller passes; another thread can change it between two calls
+          8: `Py_SETREF` can run Python code, which may also change the dict
+          by hand: iterate over a copy (`PyDict_Copy`), because `d` is assigned in the loop and no single section can lock it
         ");
 }
 
@@ -283,12 +283,12 @@ count(PyObject *a, PyObject *b)
 }
 ";
     insta::assert_snapshot!(diff(text), @"
-        8: `a` is iterated over without holding its lock
-          8: `a`, which the caller passes: another thread can change it between two calls
-          by hand: another call of `PyDict_Next` is in the same condition: put it in its own loop
-        8: `b` is iterated over without holding its lock
-          8: `b`, which the caller passes: another thread can change it between two calls
-          by hand: another call of `PyDict_Next` is in the same condition: put it in its own loop
+        8: `a` is iterated over without its lock; another thread may change the dict meanwhile
+          8: the dict is `a`, which the caller passes; another thread can change it between two calls
+          by hand: put the other call of `PyDict_Next` in the same condition in its own loop
+        8: `b` is iterated over without its lock; another thread may change the dict meanwhile
+          8: the dict is `b`, which the caller passes; another thread can change it between two calls
+          by hand: put the other call of `PyDict_Next` in the same condition in its own loop
         ");
 }
 

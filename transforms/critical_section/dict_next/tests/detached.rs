@@ -28,9 +28,9 @@ watch(PyObject *modules, struct context *context)
 fn what_detaches_before_an_exit_moves_behind_the_section() {
     let leave = "note(context, \"old\");\n            RELEASE_GIL;\n            stop_all(context);\n            return NULL;";
     insta::assert_snapshot!(diff(&text(leave)), @r#"
-    9: `modules` is iterated over without holding its lock
-      9: `modules`, which the caller passes: another thread can change it between two calls
-      11: `is_old` can run Python code, which may also change it
+    9: `modules` is iterated over without its lock; another thread may change the dict meanwhile
+      9: the dict is `modules`, which the caller passes; another thread can change it between two calls
+      11: `is_old` can run Python code, which may also change the dict
       safe: iterate over `modules` in a critical section
     @@
          PyObject *name, *module, *last = NULL;
@@ -71,17 +71,14 @@ fn what_needs_the_item_cannot_move() {
         "RELEASE_GIL;",
     ] {
         let diff = diff(&text(leave));
-        assert!(
-            diff.contains("by hand: `RELEASE_GIL` in the loop"),
-            "{diff}"
-        );
+        assert!(diff.contains("because `RELEASE_GIL` in the loop"), "{diff}");
     }
 }
 
 #[test]
 fn behind_what_takes_the_gil_the_thread_was_detached_before() {
     let diff = diff(&text("wait_for(context);\n TAKE_GIL;\n return NULL;"));
-    assert!(diff.contains("by hand: `TAKE_GIL` in the loop"), "{diff}");
+    assert!(diff.contains("because `TAKE_GIL` in the loop"), "{diff}");
 }
 
 #[test]
@@ -104,8 +101,8 @@ release_gil:
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          PyObject *value;

@@ -17,8 +17,8 @@ count(Cache *self)
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-    8: `self->data` is iterated over without holding its lock
-      8: `self->data`, a field that other threads can reach: another thread can change it between two calls
+    8: `self->data` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `self->data`, a field that other threads can reach; another thread can change it between two calls
       safe: iterate over `self->data` in a critical section
     @@
          Py_ssize_t pos = 0;
@@ -48,9 +48,9 @@ count(Cache *self)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    7: `self->data` is iterated over without holding its lock
-      7: `self->data`, a field that other threads can reach: another thread can change it between two calls
-      by hand: `self->data` is assigned in the loop, so no single section can lock it: iterate over a copy (`PyDict_Copy`)
+    7: `self->data` is iterated over without its lock; another thread may change the dict meanwhile
+      7: the dict is `self->data`, a field that other threads can reach; another thread can change it between two calls
+      by hand: iterate over a copy (`PyDict_Copy`), because `self->data` is assigned in the loop and no single section can lock it
     "##);
 }
 
@@ -69,8 +69,8 @@ count(PyObject *module)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    8: `PyModule_GetDict(module)` is iterated over without holding its lock
-      8: the dict of a module or type: another thread can change it between two calls
+    8: `PyModule_GetDict(module)` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is the dict of a module or type; another thread can change it between two calls
       review: iterate over `PyModule_GetDict(module)` in a critical section
       assumes that `PyModule_GetDict(module)` returns the same dict each time, and the dict stays alive
     @@
@@ -103,8 +103,8 @@ count(DictObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    7: `d` is iterated over without holding its lock
-      7: `d`, which the caller passes: another thread can change it between two calls
+    7: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      7: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
@@ -132,8 +132,8 @@ count(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    7: `d` is iterated over without holding its lock
-      7: `d`, which the caller passes: another thread can change it between two calls
+    7: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      7: the dict is `d`, which the caller passes; another thread can change it between two calls
       review: iterate over `d` in a critical section
       assumes that `d` is not NULL here
     @@
@@ -169,11 +169,11 @@ common(PyObject *a, PyObject *b)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    9: `a` is iterated over without holding its lock
-      9: `a`, which the caller passes: another thread can change it between two calls
+    9: `a` is iterated over without its lock; another thread may change the dict meanwhile
+      9: the dict is `a`, which the caller passes; another thread can change it between two calls
       safe: iterate over `a` and `b` in a critical section
-    11: `b` is iterated over without holding its lock
-      11: `b`, which the caller passes: another thread can change it between two calls
+    11: `b` is iterated over without its lock; another thread may change the dict meanwhile
+      11: the dict is `b`, which the caller passes; another thread can change it between two calls
       safe: iterate over `a` and `b` in a critical section
     @@
          int n = 0;
@@ -247,11 +247,11 @@ pairs(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
-    10: `d` is iterated over without holding its lock
-      10: `d`, which the caller passes: another thread can change it between two calls
+    10: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      10: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          PyObject *k, *l;
@@ -298,12 +298,12 @@ deep(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes: another thread can change it between two calls
+    9: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      9: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
-    11: `inner` is iterated over without holding its lock
-      11: the result of `PyDict_Next()`: another thread can change it between two calls
-      by hand: a separate section would suspend the outer one in each iteration of the outer loop: iterate over a copy (`PyDict_Copy`)
+    11: `inner` is iterated over without its lock; another thread may change the dict meanwhile
+      11: the dict is the result of `PyDict_Next()`; another thread can change it between two calls
+      by hand: iterate over a copy (`PyDict_Copy`), because a separate section would suspend the outer one in each iteration of the outer loop
     @@
          int n = 0;
      
@@ -345,9 +345,9 @@ static PyMethodDef methods[] = {
 };
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    8: `kwargs` is iterated over without holding its lock
+    8: `kwargs` is iterated over without its lock; another thread may change the dict meanwhile
       safe as it is: `kwargs` holds the keyword arguments, and is created for this call
-    14: `copy` is iterated over without holding its lock
+    14: `copy` is iterated over without its lock; another thread may change the dict meanwhile
       safe as it is: the container is made by `PyDict_Copy()` on line 12, and no other code has it while the value is in use
     "##);
 }
@@ -368,8 +368,8 @@ f(Cache *self)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    9: `d` is iterated over without holding its lock
-      9: a container made here, and passed on or emptied on line 8: another thread can change it between two calls
+    9: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      9: the dict is a container that is made here, and passed on or emptied on line 8; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
      
@@ -404,11 +404,11 @@ f(PyObject *d, PyObject *e)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    9: `d` is iterated over without holding its lock
+    9: `d` is iterated over without its lock; another thread may change the dict meanwhile
       safe as it is: the critical section that begins on line 8 locks the container while the value is in use
-    11: `e` is iterated over without holding its lock
-      11: `e`, which the caller passes: another thread can change it between two calls
-      by hand: the critical section around it locks another object, and an inner section would suspend it: lock both with `Py_BEGIN_CRITICAL_SECTION2`
+    11: `e` is iterated over without its lock; another thread may change the dict meanwhile
+      11: the dict is `e`, which the caller passes; another thread can change it between two calls
+      by hand: lock both objects with `Py_BEGIN_CRITICAL_SECTION2` (the critical section around the loop locks another object, and an inner section would suspend it)
     "##);
 }
 
@@ -436,9 +436,9 @@ f(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-    12: `d` is iterated over without holding its lock
+    12: `d` is iterated over without its lock; another thread may change the dict meanwhile
       safe as it is: the critical section that begins on line 11 locks the container while the value is in use
-    16: `d` is iterated over without holding its lock
+    16: `d` is iterated over without its lock; another thread may change the dict meanwhile
       safe as it is: it is compiled only for builds with the GIL
     ");
 }
@@ -458,7 +458,7 @@ traverse(Cache *self, visitproc visit, void *arg)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    8: `self->data` is iterated over without holding its lock
+    8: `self->data` is iterated over without its lock; another thread may change the dict meanwhile
       safe as it is: the garbage collector stops all other threads during a traversal
     "##);
 }
@@ -500,9 +500,9 @@ static PyType_Slot slots[] = {
 #[test]
 fn a_field_that_only_builders_set_needs_no_review() {
     insta::assert_snapshot!(diff(CACHE), @"
-    21: `self->data` is iterated over without holding its lock
-      21: `self->data`, a field that other threads can reach: another thread can change it between two calls
-      22: `PyObject_CallOneArg` can run Python code, which may also change it
+    21: `self->data` is iterated over without its lock; another thread may change the dict meanwhile
+      21: the dict is `self->data`, a field that other threads can reach; another thread can change it between two calls
+      22: `PyObject_CallOneArg` can run Python code, which may also change the dict
       safe: iterate over `self->data` in a critical section
     @@
          PyObject *key;
@@ -698,8 +698,8 @@ forget(PyObject *type)
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-    11: `types` is iterated over without holding its lock
-      11: `types`, a variable that all threads share: another thread can change it between two calls
+    11: `types` is iterated over without its lock; another thread may change the dict meanwhile
+      11: the dict is `types`, a variable that all threads share; another thread can change it between two calls
       review: iterate over `types` in a critical section
       assumes that no other thread adds to `types` between the loop and `Py_CLEAR`, which would drop an item that the loop has not seen
     @@
@@ -761,8 +761,8 @@ count(PyObject *type)
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-    22: `dict` is iterated over without holding its lock
-      22: `types`, a variable that all threads share: another thread can change it between two calls
+    22: `dict` is iterated over without its lock; another thread may change the dict meanwhile
+      22: the dict is `types`, a variable that all threads share; another thread can change it between two calls
       safe: iterate over `dict` in a critical section
     @@
          PyObject *dict = types;
@@ -796,9 +796,9 @@ first(Cache *self)
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-    8: `self->data` is iterated over without holding its lock
-      8: `self->data`, a field that other threads can reach: another thread can change it between two calls
-      9: `PyObject_CallOneArg` can run Python code, which may also change it
+    8: `self->data` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `self->data`, a field that other threads can reach; another thread can change it between two calls
+      9: `PyObject_CallOneArg` can run Python code, which may also change the dict
       safe: iterate over `self->data` in a critical section
     @@
          PyObject *key, *value, *result = NULL;
@@ -843,9 +843,9 @@ first(PyObject *d, PyObject *other)
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-        8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes: another thread can change it between two calls
-          9: `PyObject_IsTrue` can run Python code, which may also change it
+        8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          8: the dict is `d`, which the caller passes; another thread can change it between two calls
+          9: `PyObject_IsTrue` can run Python code, which may also change the dict
           safe: iterate over `d` in a critical section
         @@
              PyObject *key, *value;
@@ -960,7 +960,7 @@ static PyMethodDef methods[] = {
 };
 "#;
     insta::assert_snapshot!(diff(text), @"
-    2: a dict is iterated over without holding its lock
+    2: a dict is iterated over without its lock; another thread may change the dict meanwhile
       safe as it is: `kwargs` holds the keyword arguments, and is created for this call
     ");
     let shared = text.replace("COUNT(kwargs);", "COUNT(kwargs);\n    COUNT(self);");
@@ -1010,9 +1010,9 @@ drain(PyObject *self, PyObject *inv)
 }
 ";
     insta::assert_snapshot!(diff(text), @"
-        8: `inv` is iterated over without holding its lock
-          8: `inv`, which the caller passes: another thread can change it between two calls
-          9: `invalidate` can run Python code, which may also change it
+        8: `inv` is iterated over without its lock; another thread may change the dict meanwhile
+          8: the dict is `inv`, which the caller passes; another thread can change it between two calls
+          9: `invalidate` can run Python code, which may also change the dict
           review: iterate over `inv` in a critical section
           assumes that no other thread adds to `inv` between the loop and `PyDict_Clear`, which would drop an item that the loop has not seen
         @@
@@ -1061,8 +1061,8 @@ drain(PyObject *inv)
 }
 ";
     insta::assert_snapshot!(diff(text), @"
-        9: `inv` is iterated over without holding its lock
-          9: `inv`, which the caller passes: another thread can change it between two calls
+        9: `inv` is iterated over without its lock; another thread may change the dict meanwhile
+          9: the dict is `inv`, which the caller passes; another thread can change it between two calls
           review: iterate over `inv` in a critical section
           assumes that another reference keeps `key` alive where it is used after the section (line 11)
           assumes that another reference keeps `key` alive in the loop for a later iteration (line 10)
@@ -1155,8 +1155,8 @@ drain(Jar *self)
 }
 ";
     insta::assert_snapshot!(diff(text), @"
-        10: `self->inv` is iterated over without holding its lock
-          10: `self->inv`, a field that other threads can reach: another thread can change it between two calls
+        10: `self->inv` is iterated over without its lock; another thread may change the dict meanwhile
+          10: the dict is `self->inv`, a field that other threads can reach; another thread can change it between two calls
           review: iterate over `self->inv` in a critical section
           assumes that another reference keeps `key` alive where it is used after the section (line 13)
           assumes that another reference keeps `key` alive in the loop for a later iteration (line 11)
@@ -1205,8 +1205,8 @@ total(int mode)
 }
 ";
     insta::assert_snapshot!(diff(text), @"
-        18: `dict` is iterated over without holding its lock
-          18: `first`, a variable that all threads share: another thread can change it between two calls
+        18: `dict` is iterated over without its lock; another thread may change the dict meanwhile
+          18: the dict is `first`, a variable that all threads share; another thread can change it between two calls
           review: iterate over `dict` in a critical section
           assumes that another reference keeps `key` alive where it is used after the section (line 23)
           assumes that another reference keeps `key` alive in the loop for a later iteration (line 21)
@@ -1261,8 +1261,8 @@ total(void)
 }
 ";
     insta::assert_snapshot!(diff(text), @"
-        18: `dict` is iterated over without holding its lock
-          18: `first`, a variable that all threads share: another thread can change it between two calls
+        18: `dict` is iterated over without its lock; another thread may change the dict meanwhile
+          18: the dict is `first`, a variable that all threads share; another thread can change it between two calls
           review: iterate over `dict` in a critical section
           assumes that another reference keeps `key` alive where it is used after the section (line 21)
           assumes that another reference keeps `key` alive in the loop for a later iteration (line 19)

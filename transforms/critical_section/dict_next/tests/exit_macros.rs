@@ -35,8 +35,8 @@ next:
 #[test]
 fn macros_that_always_leave_are_used_behind_the_section() {
     insta::assert_snapshot!(diff(LEAVING), @r#"
-        15: `d` is iterated over without holding its lock
-          15: `d`, which the caller passes: another thread can change it between two calls
+        15: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          15: the dict is `d`, which the caller passes; another thread can change it between two calls
           safe: iterate over `d` in a critical section
         @@
              Py_ssize_t pos = 0;
@@ -101,8 +101,8 @@ next:
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-        10: `d` is iterated over without holding its lock
-          10: `d`, which the caller passes: another thread can change it between two calls
+        10: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          10: the dict is `d`, which the caller passes; another thread can change it between two calls
           safe: iterate over `d` in a critical section
         @@
              Py_ssize_t pos = 0;
@@ -145,9 +145,9 @@ f(PyObject *d)
     return 0;
 }
 "#), @"
-        9: `d` is iterated over without holding its lock
-          9: `d`, which the caller passes: another thread can change it between two calls
-          11: `MY_ERROR` can run Python code, which may also change it
-          by hand: `MY_ERROR` may be a macro that leaves the loop, which would leave the critical section open: move the loop into a separate function and call that in the section, or iterate over `PyDict_Copy`
+        9: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          9: the dict is `d`, which the caller passes; another thread can change it between two calls
+          11: `MY_ERROR` can run Python code, which may also change the dict
+          by hand: move the loop into a separate function and call that in the critical section, or iterate over a copy (`PyDict_Copy`), because the loop is left by `MY_ERROR`, if that is a macro
         ");
 }

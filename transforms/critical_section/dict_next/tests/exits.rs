@@ -23,8 +23,8 @@ all_str(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          PyObject *key, *value;
@@ -74,8 +74,8 @@ done:
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes: another thread can change it between two calls
+    9: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      9: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
@@ -120,9 +120,9 @@ check(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes: another thread can change it between two calls
-      11: `PyErr_Format` can run Python code, which may also change it
+    9: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      9: the dict is `d`, which the caller passes; another thread can change it between two calls
+      11: `PyErr_Format` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          PyObject *key;
@@ -182,8 +182,8 @@ error:
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          PyObject *key, *value;
@@ -248,8 +248,8 @@ find(PyObject *d, PyObject **table, int n)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes: another thread can change it between two calls
+    9: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      9: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
@@ -304,8 +304,8 @@ has_none(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes: another thread can change it between two calls
+    9: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      9: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          int found = 0;
@@ -345,8 +345,8 @@ each(PyObject *d, int n)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    10: `d` is iterated over without holding its lock
-      10: `d`, which the caller passes: another thread can change it between two calls
+    10: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      10: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
      
@@ -401,9 +401,9 @@ names(PyObject *o)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    9: `d` is iterated over without holding its lock
-      9: the result of `PyObject_GetAttrString()`: another thread can change it between two calls
-      11: `Py_DECREF` can run Python code, which may also change it
+    9: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      9: the dict is the result of `PyObject_GetAttrString()`; another thread can change it between two calls
+      11: `Py_DECREF` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          PyObject *key;
@@ -451,11 +451,11 @@ both(PyObject *a, PyObject *b)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    8: `a` is iterated over without holding its lock
-      8: `a`, which the caller passes: another thread can change it between two calls
+    8: `a` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `a`, which the caller passes; another thread can change it between two calls
       safe: iterate over `a` in a critical section
-    13: `b` is iterated over without holding its lock
-      13: `b`, which the caller passes: another thread can change it between two calls
+    13: `b` is iterated over without its lock; another thread may change the dict meanwhile
+      13: the dict is `b`, which the caller passes; another thread can change it between two calls
       safe: iterate over `b` in a critical section
     @@
          PyObject *key;
@@ -513,8 +513,8 @@ again:
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    11: `d` is iterated over without holding its lock
-      11: `d`, which the caller passes: another thread can change it between two calls
+    11: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      11: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          PyObject *key;
@@ -559,8 +559,8 @@ all_str(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-        8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes: another thread can change it between two calls
+        8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          8: the dict is `d`, which the caller passes; another thread can change it between two calls
           safe: iterate over `d` in a critical section
         @@
              PyObject *key, *value;
@@ -605,9 +605,9 @@ has_text(PyObject *d, int *found)
 }
 ";
     insta::assert_snapshot!(diff(text), @"
-        8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes: another thread can change it between two calls
-          10: `Py_DECREF` can run Python code, which may also change it
+        8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          8: the dict is `d`, which the caller passes; another thread can change it between two calls
+          10: `Py_DECREF` can run Python code, which may also change the dict
           safe: iterate over `d` in a critical section
         @@
              Py_ssize_t pos = 0;
@@ -636,9 +636,9 @@ has_text(PyObject *d, int *found)
     // What is known in the loop only.
     let text = text.replace("*found = 1;", "*found = PyUnicode_Check(key);");
     insta::assert_snapshot!(diff(&text), @"
-        8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes: another thread can change it between two calls
-          10: `Py_DECREF` can run Python code, which may also change it
-          by hand: the dict is released in the loop, but a critical section needs it until its end: release it after the loop
+        8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          8: the dict is `d`, which the caller passes; another thread can change it between two calls
+          10: `Py_DECREF` can run Python code, which may also change the dict
+          by hand: release the dict after the loop (a critical section needs it until its end)
         ");
 }

@@ -27,7 +27,7 @@ watch(PyObject *d, PyGILState_STATE state)
 #[track_caller]
 fn assert_manual(above: &str, leave: &str, word: &str) {
     let diff = diff(&text(above, leave));
-    let reason = format!("by hand: `{word}` in the loop may detach the thread");
+    let reason = format!("because `{word}` in the loop may detach the thread");
     assert!(diff.contains(&reason), "{diff}");
 }
 
@@ -140,7 +140,7 @@ last(PyObject *d, PyObject **found)
 "#;
     let diff = diff(text);
     assert!(
-        diff.contains("by hand: `PyGILState_Release` in the"),
+        diff.contains("because `PyGILState_Release` in the"),
         "{diff}"
     );
 }

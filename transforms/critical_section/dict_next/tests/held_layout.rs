@@ -17,9 +17,9 @@ f(PyObject *d, PyObject *key)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes: another thread can change it between two calls
-      8: `visit` can run Python code, which may also change it
+    9: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      9: the dict is `d`, which the caller passes; another thread can change it between two calls
+      8: `visit` can run Python code, which may also change the dict
       review: iterate over `d` in a critical section
       assumes that another reference keeps `key` alive in the loop while calls run Python code
       assumes that `d` is not NULL here
@@ -55,9 +55,9 @@ f(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
-      9: `visit` can run Python code, which may also change it
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
+      9: `visit` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
@@ -96,9 +96,9 @@ f(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    10: `d` is iterated over without holding its lock
-      10: `d`, which the caller passes: another thread can change it between two calls
-      11: `visit` can run Python code, which may also change it
+    10: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      10: the dict is `d`, which the caller passes; another thread can change it between two calls
+      11: `visit` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          int n = 0;
@@ -133,9 +133,9 @@ f(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
-      9: `visit` can run Python code, which may also change it
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
+      9: `visit` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
@@ -181,9 +181,9 @@ show(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
-      13: `PyObject_Str` can run Python code, which may also change it
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
+      13: `PyObject_Str` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
@@ -234,9 +234,9 @@ show(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
-      9: `Py_XDECREF` can run Python code, which may also change it
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
+      9: `Py_XDECREF` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
@@ -275,9 +275,9 @@ show(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
-      9: `get_text` can run Python code, which may also change it
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
+      9: `get_text` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          PyObject *key, *v;
@@ -334,9 +334,9 @@ show(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
-      9: `look` can run Python code, which may also change it
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
+      9: `look` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          PyObject *key;
@@ -385,9 +385,9 @@ show(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
-      13: `look` can run Python code, which may also change it
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
+      13: `look` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          PyObject *key;

@@ -28,8 +28,8 @@ none:
 }
 "#;
     insta::assert_snapshot!(helper(text), @"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
       review: lock `d` in a critical section while `all_str_lock_held` runs
       assumes that `d` is not NULL when `all_str` is called
     @@
@@ -75,9 +75,9 @@ call_all(PyObject *d, PyObject *f)
 }
 "#;
     insta::assert_snapshot!(helper(text), @"
-    7: `d` is iterated over without holding its lock
-      7: `d`, which the caller passes: another thread can change it between two calls
-      8: `PyObject_CallOneArg` can run Python code, which may also change it
+    7: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      7: the dict is `d`, which the caller passes; another thread can change it between two calls
+      8: `PyObject_CallOneArg` can run Python code, which may also change the dict
       review: lock `d` in a critical section while `call_all_lock_held` runs
       assumes that `d` is not NULL when `call_all` is called
     @@
@@ -195,7 +195,7 @@ int g(PyObject *a) {
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-    4: `d` is iterated over without holding its lock
+    4: `d` is iterated over without its lock; another thread may change the dict meanwhile
       safe as it is: each caller locks `d` in a critical section
     ");
     let other = text

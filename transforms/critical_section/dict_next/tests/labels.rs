@@ -19,8 +19,8 @@ f(PyObject *d, PyObject *wanted)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
@@ -56,8 +56,8 @@ done:
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
@@ -98,8 +98,8 @@ done:
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-    9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes: another thread can change it between two calls
+    9: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      9: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          int n = 0;
@@ -141,8 +141,8 @@ done:
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-    11: `d` is iterated over without holding its lock
-      11: `d`, which the caller passes: another thread can change it between two calls
+    11: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      11: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          if (d == Py_None)

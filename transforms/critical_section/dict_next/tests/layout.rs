@@ -21,8 +21,8 @@ count(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes: another thread can change it between two calls
+    9: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      9: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          int n = 0;
@@ -54,8 +54,8 @@ count(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          int n = 0;
@@ -85,8 +85,8 @@ sum(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes: another thread can change it between two calls
+    9: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      9: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          Py_ssize_t n;
@@ -121,8 +121,8 @@ f(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    11: `d` is iterated over without holding its lock
-      11: `d`, which the caller passes: another thread can change it between two calls
+    11: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      11: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          pos = 0;
@@ -163,8 +163,8 @@ f(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes: another thread can change it between two calls
+    9: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      9: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
      	Py_ssize_t pos = 0;
@@ -210,8 +210,8 @@ f(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
        PyObject *key;
@@ -260,8 +260,8 @@ f(PyObject *d, int n)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    10: `d` is iterated over without holding its lock
-      10: `d`, which the caller passes: another thread can change it between two calls
+    10: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      10: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
      
@@ -300,8 +300,8 @@ count(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          int n = 0;
@@ -330,9 +330,9 @@ f(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
-      10: `visit` can run Python code, which may also change it
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
+      10: `visit` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;
@@ -367,8 +367,8 @@ f(PyObject *d, int failed)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          PyObject *key;
@@ -414,9 +414,9 @@ visit_all(PyObject *d)
 }
 ";
     insta::assert_snapshot!(diff(text), @"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
-      14: `visit` can run Python code, which may also change it
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
+      14: `visit` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          PyObject *key, *value;
@@ -478,9 +478,9 @@ visit_all(PyObject *d, PyObject *callback)
         )
     };
     insta::assert_snapshot!(diff(&text("")), @"
-        10: `d` is iterated over without holding its lock
-          10: `d`, which the caller passes: another thread can change it between two calls
-          11: `PyObject_CallOneArg` can run Python code, which may also change it
+        10: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          10: the dict is `d`, which the caller passes; another thread can change it between two calls
+          11: `PyObject_CallOneArg` can run Python code, which may also change the dict
           safe: iterate over `d` in a critical section
         @@
              PyObject *value;

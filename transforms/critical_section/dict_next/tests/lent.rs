@@ -25,15 +25,15 @@ add_all(PyObject *list, PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes: another thread can change it between two calls
-      14: `PyObject_Size` can run Python code, which may also change it
+    9: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      9: the dict is `d`, which the caller passes; another thread can change it between two calls
+      14: `PyObject_Size` can run Python code, which may also change the dict
       review: iterate over `d` in a critical section
       assumes that another reference keeps `k2` alive in the loop while calls run Python code
       assumes that another reference keeps `v2` alive in the loop while calls run Python code
-    11: `d` is iterated over without holding its lock
-      11: `d`, which the caller passes: another thread can change it between two calls
-      14: `PyObject_Size` can run Python code, which may also change it
+    11: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      11: the dict is `d`, which the caller passes; another thread can change it between two calls
+      14: `PyObject_Size` can run Python code, which may also change the dict
       review: iterate over `d` in a critical section
       assumes that another reference keeps `k2` alive in the loop while calls run Python code
       assumes that another reference keeps `v2` alive in the loop while calls run Python code
@@ -106,10 +106,10 @@ sum_of_held(PyObject *list, PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r#"
-    10: `d` is iterated over without holding its lock
-      10: `d`, which the caller passes: another thread can change it between two calls
-      by hand: calls that run Python code or wait for a lock suspend the critical section around it, and then nothing keeps `k` and `v` alive: take references at the top of the loop, and release them wherever its body is left
-    26: `d` is iterated over without holding its lock
+    10: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      10: the dict is `d`, which the caller passes; another thread can change it between two calls
+      by hand: take references at the top of the loop, and release them wherever its body is left (calls that run Python code or wait for a lock suspend the critical section, and then nothing keeps `k` and `v` alive)
+    26: `d` is iterated over without its lock; another thread may change the dict meanwhile
       safe as it is: the critical section that begins on line 25 locks the container while the value is in use
     "#);
 }
@@ -139,9 +139,9 @@ sum(PyObject *list, PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes: another thread can change it between two calls
-      12: `Py_DECREF` can run Python code, which may also change it
+    9: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      9: the dict is `d`, which the caller passes; another thread can change it between two calls
+      12: `Py_DECREF` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          Py_ssize_t p = 0;
@@ -199,9 +199,9 @@ sum(PyObject *list, PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes: another thread can change it between two calls
-      13: `Py_DECREF` can run Python code, which may also change it
+    9: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      9: the dict is `d`, which the caller passes; another thread can change it between two calls
+      13: `Py_DECREF` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          long n = 0;
@@ -336,9 +336,9 @@ count(PyObject *arg)
 }
 ";
     insta::assert_snapshot!(diff(text), @"
-        11: `cache` is iterated over without holding its lock
-          11: `cache`, a variable that all threads share: another thread can change it between two calls
-          12: `PyObject_IsTrue` can run Python code, which may also change it
+        11: `cache` is iterated over without its lock; another thread may change the dict meanwhile
+          11: the dict is `cache`, a variable that all threads share; another thread can change it between two calls
+          12: `PyObject_IsTrue` can run Python code, which may also change the dict
           safe: iterate over `cache` in a critical section
         @@
              Py_ssize_t pos = 0;
@@ -461,10 +461,10 @@ out:
         .skip_while(|line| !line.contains("`v` is iterated over"))
         .collect();
     insta::assert_snapshot!(inner[..5].join("\n"), @r#"
-    11: `v` is iterated over without holding its lock
-      11: the result of `PyDict_Next()`: another thread can change it between two calls
-      15: `PyLong_AsLong` can run Python code, which may also change it
+    11: `v` is iterated over without its lock; another thread may change the dict meanwhile
+      11: the dict is the result of `PyDict_Next()`; another thread can change it between two calls
+      15: `PyLong_AsLong` can run Python code, which may also change the dict
       review: iterate over `v` in a critical section
-      assumes that `v` stays alive while the section waits for its lock: it is borrowed from the outer loop
+      assumes that `v`, which is borrowed from the outer loop, stays alive while the section waits for its lock
     "#);
 }

@@ -50,7 +50,7 @@ const TEST: &str = "if (item != other && PyUnicode_Check(item)) found = 1;";
 #[test]
 fn a_loop_with_its_size_is_held() {
     insta::assert_snapshot!(diff(&looped(SIZE, "i < n", TEST, "")), @"
-        11: `PyList_GET_ITEM` returns a borrowed reference from `list`, which the caller passes: another thread can free it
+        11: `PyList_GET_ITEM` returns a borrowed reference from `list`, which the caller passes; another thread can free the object
           11: borrowed here
           12: used here, after another thread may have freed it
           safe: hold `list` in a critical section while its items are read
@@ -92,11 +92,11 @@ fn loops_that_go_by_one_size_are_held_together() {
     *kind = is_number + 2 * is_text;
     return 0;";
     insta::assert_snapshot!(diff(body), @"
-        14: `PyList_GET_ITEM` returns a borrowed reference from `list`, which the caller passes: another thread can free it
+        14: `PyList_GET_ITEM` returns a borrowed reference from `list`, which the caller passes; another thread can free the object
           14: borrowed here
           15: used here, after another thread may have freed it
           safe: hold `list` in a critical section while its items are read
-        19: `PyList_GET_ITEM` returns a borrowed reference from `list`, which the caller passes: another thread can free it
+        19: `PyList_GET_ITEM` returns a borrowed reference from `list`, which the caller passes; another thread can free the object
           19: borrowed here
           20: used here, after another thread may have freed it
           safe: hold `list` in a critical section while its items are read
@@ -136,7 +136,7 @@ fn a_size_in_a_declaration_is_asked_for_in_the_section() {
         } while (0);
     return 0;";
     insta::assert_snapshot!(diff(body), @"
-        9: `PyList_GET_ITEM` returns a borrowed reference from `list`, which the caller passes: another thread can free it
+        9: `PyList_GET_ITEM` returns a borrowed reference from `list`, which the caller passes; another thread can free the object
           safe: hold `list` in a critical section while its items are read
         @@
          kind_of(PyObject *list, PyObject *other, int *kind)
@@ -163,7 +163,7 @@ fn a_size_that_each_turn_asks_for_lets_python_run() {
             found++;
         Py_DECREF(item);";
     insta::assert_snapshot!(diff(&looped("", "i < PyList_GET_SIZE(list)", inner, "")), @"
-        10: `PyList_GET_ITEM` returns a borrowed reference from `list`, which the caller passes: another thread can free it
+        10: `PyList_GET_ITEM` returns a borrowed reference from `list`, which the caller passes; another thread can free the object
           10: borrowed here
           11: used here, after another thread may have freed it
           safe: hold `list` in a critical section while its items are read
@@ -209,7 +209,7 @@ setstate(Node *self, PyObject *state)
 }
 ";
     insta::assert_snapshot!(run_triaged(&UNCHECKED_LIST_ITEM, text), @r#"
-        14: `PyList_GET_ITEM` returns a borrowed reference from `state`, which the caller passes: another thread can free it
+        14: `PyList_GET_ITEM` returns a borrowed reference from `state`, which the caller passes; another thread can free the object
           14: borrowed here
           18: used here, after another thread may have freed it
           safe: hold `state` in a critical section while its items are read
@@ -409,7 +409,7 @@ has_text(PyObject *fast)
 }
 ";
     insta::assert_snapshot!(run_triaged(&BORROWED_SEQUENCE_FAST_ITEM, text), @"
-        9: `PySequence_Fast_GET_ITEM` returns a borrowed reference from `fast`, which the caller passes: another thread can free it
+        9: `PySequence_Fast_GET_ITEM` returns a borrowed reference from `fast`, which the caller passes; another thread can free the object
           safe: hold `fast` in a critical section while its items are read
         @@
              Py_ssize_t i;

@@ -32,9 +32,9 @@ fn the_only_item_is_held_where_the_size_is_asked() {
         n++;
         return 0;";
     insta::assert_snapshot!(only("size == 1", rest), @"
-        11: `d` is iterated over without holding its lock
-          11: `d`, which the caller passes: another thread can change it between two calls
-          12: `save` can run Python code, which may also change it
+        11: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          11: the dict is `d`, which the caller passes; another thread can change it between two calls
+          12: `save` can run Python code, which may also change the dict
           safe: iterate over `d` in a critical section
         @@
              Py_ssize_t pos = 0, size;
@@ -110,9 +110,9 @@ check(PyObject *unused)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r#"
-        13: `unused` is iterated over without holding its lock
-          13: `unused`, which the caller passes: another thread can change it between two calls
-          15: `PyErr_Format` can run Python code, which may also change it
+        13: `unused` is iterated over without its lock; another thread may change the dict meanwhile
+          13: the dict is `unused`, which the caller passes; another thread can change it between two calls
+          15: `PyErr_Format` can run Python code, which may also change the dict
           safe: iterate over `unused` in a critical section
         @@
              if (unused != NULL)
@@ -169,7 +169,10 @@ fn who_says_nothing_of_an_item_is_asked() {
 
 #[test]
 fn uses_that_no_section_covers_are_left() {
-    let by_hand = |rest: &str| only("size == 1", rest).contains("by hand: key and value are used");
+    let by_hand = |rest: &str| {
+        only("size == 1", rest)
+            .contains("by hand: put a critical section around the call and the uses")
+    };
     assert!(!by_hand("take(key);"));
     assert!(by_hand("other = key; } if (n) { take(other);"));
     assert!(by_hand("self->key = key;"));
@@ -192,9 +195,9 @@ fn left(guard: &str) -> String {
 #[test]
 fn what_comes_behind_the_way_out_has_an_item() {
     insta::assert_snapshot!(left("if (!PyDict_Next(d, &pos, &key, &value)) {\n        PyErr_SetString(PyExc_KeyError, \"empty\");\n        return NULL;\n    }"), @r##"
-    6: `d` is iterated over without holding its lock
-      6: `d`, which the caller passes: another thread can change it between two calls
-      10: `visit` can run Python code, which may also change it
+    6: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      6: the dict is `d`, which the caller passes; another thread can change it between two calls
+      10: `visit` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          PyObject *key, *value;
@@ -220,9 +223,9 @@ fn what_comes_behind_the_way_out_has_an_item() {
      }
     "##);
     insta::assert_snapshot!(left("if (PyDict_Next(d, &pos, &key, &value) == 0)\n        return NULL;"), @r##"
-    6: `d` is iterated over without holding its lock
-      6: `d`, which the caller passes: another thread can change it between two calls
-      8: `visit` can run Python code, which may also change it
+    6: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      6: the dict is `d`, which the caller passes; another thread can change it between two calls
+      8: `visit` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          PyObject *key, *value;
@@ -251,7 +254,7 @@ fn what_comes_behind_the_way_out_has_an_item() {
 
 #[test]
 fn what_comes_behind_another_way_may_have_none() {
-    let by_hand = "by hand: key and value are used after the call";
+    let by_hand = "by hand: put a critical section around the call and the uses";
     let stays = left("if (!PyDict_Next(d, &pos, &key, &value))\n        key = value = Py_None;");
     assert!(stays.contains(by_hand), "{stays}");
     let other = left(
@@ -276,8 +279,8 @@ first(PyObject *self, PyObject *d)
 }
 "
     ), @r#"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          PyObject *key, *value;
@@ -317,9 +320,9 @@ first(PyObject *d)
 }
 "
     ), @r#"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
-      8: `PyObject_IsTrue` can run Python code, which may also change it
-      by hand: the automatic rewrite failed validation: it changes the same text in two different ways; change this function by hand
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
+      8: `PyObject_IsTrue` can run Python code, which may also change the dict
+      by hand: change this function by hand (the automatic rewrite failed validation: it changes the same text in two different ways)
     "#);
 }

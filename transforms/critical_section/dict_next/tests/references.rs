@@ -24,9 +24,9 @@ visit_all(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
-      11: `visit` can run Python code, which may also change it
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
+      11: `visit` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          PyObject *key, *value;
@@ -85,9 +85,9 @@ visit_all(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    9: `d` is iterated over without holding its lock
-      9: `d`, which the caller passes: another thread can change it between two calls
-      10: `PyErr_Clear` can run Python code, which may also change it
+    9: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      9: the dict is `d`, which the caller passes; another thread can change it between two calls
+      10: `PyErr_Clear` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          int n = 0;
@@ -127,9 +127,9 @@ copy(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    11: `d` is iterated over without holding its lock
-      11: `d`, which the caller passes: another thread can change it between two calls
-      12: `PyDict_SetItem` can run Python code, which may also change it
+    11: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      11: the dict is `d`, which the caller passes; another thread can change it between two calls
+      12: `PyDict_SetItem` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          PyObject *key, *value, *result;
@@ -180,9 +180,9 @@ first(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
-      9: `PyObject_Repr` can run Python code, which may also change it
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
+      9: `PyObject_Repr` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          PyObject *key;
@@ -226,9 +226,9 @@ visit_all(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    7: `d` is iterated over without holding its lock
-      7: `d`, which the caller passes: another thread can change it between two calls
-      10: `visit` can run Python code, which may also change it
+    7: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      7: the dict is `d`, which the caller passes; another thread can change it between two calls
+      10: `visit` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          PyObject *key;
@@ -276,9 +276,9 @@ last(PyObject *d, PyObject **out)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    7: `d` is iterated over without holding its lock
-      7: `d`, which the caller passes: another thread can change it between two calls
-      9: `visit` can run Python code, which may also change it
+    7: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      7: the dict is `d`, which the caller passes; another thread can change it between two calls
+      9: `visit` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          PyObject *value;
@@ -309,8 +309,8 @@ last(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-    7: `d` is iterated over without holding its lock
-      7: `d`, which the caller passes: another thread can change it between two calls
+    7: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      7: the dict is `d`, which the caller passes; another thread can change it between two calls
       review: iterate over `d` in a critical section
       assumes that another reference keeps `value` alive where it is used after the section (line 9)
     @@
@@ -344,15 +344,15 @@ f(Box *self, PyObject *d)
             .collect::<String>()
     };
     insta::assert_snapshot!(fixed("        first(value, &item);\n    return 0;\n"), @"
-    8: `first` can run Python code, which may also change it
+    8: `first` can run Python code, which may also change the dict
     safe: iterate over `d` in a critical section
     ");
     insta::assert_snapshot!(fixed("        first(value, &item);\n    return show(item);\n"), @"
-    8: `first` can run Python code, which may also change it
+    8: `first` can run Python code, which may also change the dict
     review: iterate over `d` in a critical section
     ");
     insta::assert_snapshot!(fixed("        first(value, &self->item);\n    return 0;\n"), @"
-    8: `first` can run Python code, which may also change it
+    8: `first` can run Python code, which may also change the dict
     review: iterate over `d` in a critical section
     ");
 }
@@ -394,8 +394,8 @@ fill(PyObject *d, PyObject **out)
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-    7: `d` is iterated over without holding its lock
-      7: `d`, which the caller passes: another thread can change it between two calls
+    7: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      7: the dict is `d`, which the caller passes; another thread can change it between two calls
       review: iterate over `d` in a critical section
       assumes that another reference keeps `value` alive as long as other code uses what the loop stores (line 8)
     @@
@@ -428,9 +428,9 @@ names(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    7: `d` is iterated over without holding its lock
-      7: `d`, which the caller passes: another thread can change it between two calls
-      10: `PyErr_Clear` can run Python code, which may also change it
+    7: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      7: the dict is `d`, which the caller passes; another thread can change it between two calls
+      10: `PyErr_Clear` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          PyObject *key;
@@ -477,9 +477,9 @@ show(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r##"
-    7: `d` is iterated over without holding its lock
-      7: `d`, which the caller passes: another thread can change it between two calls
-      8: `Py_BuildValue` can run Python code, which may also change it
+    7: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      7: the dict is `d`, which the caller passes; another thread can change it between two calls
+      8: `Py_BuildValue` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          PyObject *key, *v;
@@ -528,9 +528,9 @@ fill(List *list, PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-        13: `d` is iterated over without holding its lock
-          13: `d`, which the caller passes: another thread can change it between two calls
-          14: `append` can run Python code, which may also change it
+        13: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          13: the dict is `d`, which the caller passes; another thread can change it between two calls
+          14: `append` can run Python code, which may also change the dict
           review: iterate over `d` in a critical section
           assumes that another reference keeps `value` alive as long as other code uses what the loop stores (line 14)
           assumes that another reference keeps `value` alive in the loop while calls run Python code
@@ -597,7 +597,7 @@ bail:
     let said = diff(text);
     assert!(
         said.contains(
-            "assumes that `value` is not released after the section (line 14): it only holds what it borrows from `PyDict_Next`"
+            "assumes that `value`, which only holds what it borrows from `PyDict_Next`, is not released after the section (line 14)"
         ),
         "{said}"
     );
@@ -639,9 +639,9 @@ fn without_an_item_the_variables_are_what_they_were() {
             goto error;
         Py_CLEAR(key);";
     insta::assert_snapshot!(owned(turn, "Py_XDECREF(key);"), @"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
-      10: `visit` can run Python code, which may also change it
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
+      10: `visit` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          PyObject *key = NULL, *value = NULL;
@@ -677,7 +677,7 @@ fn what_is_left_of_the_last_item_is_used_behind_the_loop() {
         Py_CLEAR(key);";
     let released = owned(turn, "Py_XDECREF(key);");
     assert!(
-        released.contains("assumes that `key` is not released after the section"),
+        released.contains("assumes that `key`, which only holds what it borrows"),
         "{released}"
     );
     let text = "
@@ -795,9 +795,9 @@ show_all(PyObject *d, PyObject *hook)
 #[test]
 fn what_is_given_to_a_container_is_held_where_the_container_dies() {
     insta::assert_snapshot!(given_to("Py_BuildValue(\"(N)\", value)"), @r#"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
-      10: `Py_BuildValue` can run Python code, which may also change it
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
+      10: `Py_BuildValue` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0;

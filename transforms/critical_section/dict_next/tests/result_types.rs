@@ -56,9 +56,9 @@ has_none(PyObject *d)
 }
 "#;
     insta::assert_snapshot!(diff(text), @"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
-      10: `PyErr_Clear` can run Python code, which may also change it
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
+      10: `PyErr_Clear` can run Python code, which may also change the dict
       safe: iterate over `d` in a critical section
     @@
          PyObject *value;

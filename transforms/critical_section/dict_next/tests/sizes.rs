@@ -24,8 +24,8 @@ fill(PyObject *d, long *hashes, PyObject *other)
 fn the_section_begins_where_the_size_is_asked() {
     let malloc = "hashes = malloc(PyDict_Size(d) * sizeof(*hashes));";
     insta::assert_snapshot!(filled(malloc, "*hashes++ = 1;"), @"
-        8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes: another thread can change it between two calls
+        8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          8: the dict is `d`, which the caller passes; another thread can change it between two calls
           safe: iterate over `d` in a critical section
         @@
              Py_ssize_t pos = 0, n, i = 0;
@@ -65,9 +65,9 @@ fill(PyObject *d, PyObject *seen)
 }
 ";
     insta::assert_snapshot!(diff(text), @"
-        14: `d` is iterated over without holding its lock
-          14: `d`, which the caller passes: another thread can change it between two calls
-          15: `take` can run Python code, which may also change it
+        14: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          14: the dict is `d`, which the caller passes; another thread can change it between two calls
+          15: `take` can run Python code, which may also change the dict
           safe: iterate over `d` in a critical section
         @@
              PyObject *key;
@@ -136,9 +136,9 @@ fn a_lock_of_something_else_lets_other_threads_in() {
         "hashes[i++] = PyList_Append(other, key);",
     );
     insta::assert_snapshot!(reply, @"
-        8: `d` is iterated over without holding its lock
-          8: `d`, which the caller passes: another thread can change it between two calls
-          9: `PyList_Append` can wait for a lock, and another thread may change it meanwhile
+        8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          8: the dict is `d`, which the caller passes; another thread can change it between two calls
+          9: `PyList_Append` can wait for a lock, and another thread may change the dict meanwhile
           review: iterate over `d` in a critical section
           assumes that no other thread adds to `d` while `PyList_Append` waits for a lock, because the section is suspended meanwhile
         @@
@@ -292,9 +292,9 @@ options(PyObject *callback)
 }
 "#;
     insta::assert_snapshot!(diff(text), @r#"
-        11: `d` is iterated over without holding its lock
-          11: an argument of the caller: another thread can change it between two calls
-          13: `Py_DECREF` can run Python code, which may also change it
+        11: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          11: the dict is an argument that Python code passes; another thread can change it between two calls
+          13: `Py_DECREF` can run Python code, which may also change the dict
           safe: iterate over `d` in a critical section
         @@
              PyObject *result = PyObject_CallNoArgs(callback), *d, *key;
@@ -510,9 +510,9 @@ write_all(Buffer *out, PyObject *d)
 static int write_text(Buffer *out, PyObject *key) { return write(out, PyUnicode_AsUTF8(key)); }
 ";
     insta::assert_snapshot!(diff(text), @"
-        11: `d` is iterated over without holding its lock
-          11: `d`, which the caller passes: another thread can change it between two calls
-          12: `write_text` can run Python code, which may also change it
+        11: `d` is iterated over without its lock; another thread may change the dict meanwhile
+          11: the dict is `d`, which the caller passes; another thread can change it between two calls
+          12: `write_text` can run Python code, which may also change the dict
           review: iterate over `d` in a critical section
           assumes that no other thread adds to `d` while `write_text` waits for a lock, because the section is suspended meanwhile
         @@
@@ -786,8 +786,8 @@ texts(PyObject *d)
 fn a_size_that_is_read_from_the_struct_is_read_in_the_section() {
     let read = "hashes = malloc(((PyDictObject *)d)->ma_used * sizeof(*hashes));";
     insta::assert_snapshot!(filled(read, "*hashes++ = 1;"), @"
-    8: `d` is iterated over without holding its lock
-      8: `d`, which the caller passes: another thread can change it between two calls
+    8: `d` is iterated over without its lock; another thread may change the dict meanwhile
+      8: the dict is `d`, which the caller passes; another thread can change it between two calls
       safe: iterate over `d` in a critical section
     @@
          Py_ssize_t pos = 0, n, i = 0;
