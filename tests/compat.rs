@@ -776,7 +776,7 @@ fn stand_ins_in_the_file_are_there_once_a_unit() {
     assert_eq!(
         told,
         Some(
-            "Functions of newer Pythons that the changes call are defined in 2 files that call them, not in a new header: `setup.py` may also list the new `pyapi_compat.h`, which matches `*.h`"
+            "Functions of newer Pythons that the changes call are defined in 2 files that call them, not in a new header, which would need a confirmation first: `setup.py` may also list the new `pyapi_compat.h`, which matches `*.h`"
         )
     );
     assert!(!tree.path().join("pyapi_compat.h").exists());

@@ -372,7 +372,7 @@ fn the_description_says_what_is_done_and_what_is_open() {
 
     Behaviour with the GIL changes in one way: an error of a lookup that was ignored before is now raised.
 
-    Functions of newer Pythons that the changes call are defined in 1 file that calls them, not in a new header: the source distribution contains the new `python/src/pyapi_compat.h` (`python/setup.py` lists its content).
+    Functions of newer Pythons that the changes call are defined in 1 file that calls them, not in a new header, which would need a confirmation first: the source distribution contains the new `python/src/pyapi_compat.h` (`python/setup.py` lists its content).
 
     ## To confirm before this is merged
 

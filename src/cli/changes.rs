@@ -70,7 +70,7 @@ impl Changes {
         if let Some(reason) = reason {
             lines.push(format!(
                 "Functions of newer Pythons that the changes call are defined in {}, not in a \
-                 new header: {reason}",
+                 new header, which would need a confirmation first: {reason}",
                 counted(files.len(), "file that calls them", "files that call them")
             ));
         }
