@@ -43,9 +43,9 @@ declare_rule! {
     ///     return object;
     ///
     /// ## Confidence
-    /// Safe if the argument is a weak reference. For another object the new function raises `TypeError`
-    /// instead of `SystemError`; if nothing tests for that failure, the code treats its `NULL` as a dead referent. A
-    /// referent that is only compared with another pointer is left alone.
+    /// Safe. For an object that is not a weak reference the new function raises `TypeError` instead of
+    /// `SystemError`, and the code gets `NULL` as before. Only code that would crash with that `NULL` may
+    /// now treat it as a dead referent. A referent that is only compared with another pointer is left alone.
     ///
     /// ## Limits
     /// | limit | what happens then | sample | what to do |
