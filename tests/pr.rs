@@ -606,6 +606,28 @@ fn what_is_in_the_folder_is_not_lost() {
 }
 
 #[test]
+fn what_is_filled_in_is_kept() {
+    let tree = Tree::new(&[
+        ("pyproject.toml", PROJECT.as_bytes()),
+        ("shop.c", SOURCE.as_bytes()),
+    ])
+    .committed();
+    let to = tree.path().join("out");
+    series(&tree, ".", &to);
+    let script = fs::read_to_string(to.join("stress_shop.py")).unwrap();
+    let filled = script.replace("\nSKIP = set()\n", "\nSKIP = {\"price\"}\n");
+    assert!(script != filled, "the script has no `SKIP`");
+    fs::write(to.join("stress_shop.py"), &filled).unwrap();
+    let ran = tree.ungil(&["pr", ".", "-o", "out", "--force"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let again = fs::read_to_string(to.join("stress_shop.py")).unwrap();
+    assert!(
+        again.contains("\nSKIP = {\"price\"}\n"),
+        "the place was written again"
+    );
+}
+
+#[test]
 fn bad_input_is_refused_or_left_alone() {
     let tree = shop().committed();
     for author in [

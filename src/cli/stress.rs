@@ -35,7 +35,7 @@ pub(super) fn run(args: &StressArgs, talk: &Talk, interrupt: &Interrupt) -> anyh
     // Nothing is written if one of them is another file.
     let olds: Vec<Option<String>> = paths
         .iter()
-        .map(|path| old(path))
+        .map(|path| old(path, "choose another name with `--output-file`"))
         .collect::<Result<_, _>>()?;
     let reported = reported(&session);
     let _held = interrupt.hold();
@@ -111,8 +111,8 @@ fn path(args: &StressArgs, module: &str) -> PathBuf {
 /// What an earlier run has written to `path`.
 ///
 /// # Errors
-/// If that is another file.
-pub(super) fn old(path: &Path) -> anyhow::Result<Option<String>> {
+/// If that is another file, with the advice.
+pub(super) fn old(path: &Path, advice: &str) -> anyhow::Result<Option<String>> {
     let text = match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         // A pipe or device is there to be written to.
@@ -121,8 +121,7 @@ pub(super) fn old(path: &Path) -> anyhow::Result<Option<String>> {
     };
     if !is_script(&text) {
         bail!(
-            "`{}` was not written by `ungil stress` and stays as it is: choose another name with \
-             `--output-file`",
+            "`{}` was not written by `ungil stress` and stays as it is: {advice}",
             path.display()
         );
     }

@@ -5,8 +5,8 @@ use crate::build::BuildKind;
 use crate::package::Package;
 use crate::source::FileId;
 
-/// The Python that is added.
-pub(super) const PYTHON: &str = "3.14t";
+/// The Python to test with.
+pub const PYTHON: &str = "3.14t";
 
 /// The first release of `actions/setup-python` that knows such versions.
 const SETUP_PYTHON: (u32, u32) = (5, 5);

@@ -16,7 +16,7 @@ mod subject;
 mod text;
 
 pub use changelog::with_line;
-pub use ci::{Ci, ci};
+pub use ci::{Ci, PYTHON, ci};
 pub use page::description;
 pub use step::{Step, steps};
 

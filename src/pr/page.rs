@@ -6,16 +6,13 @@ use minijinja::value::Serde;
 use serde::Serialize;
 
 use super::safety::{Standing, paragraph, quoted};
-use super::{Material, Step};
+use super::{Material, PYTHON, Step};
 use crate::edit::{Confidence, FixId};
 use crate::engine::ModuleStatus;
 use crate::render::cell;
 use crate::review::slashed;
 use crate::rule::{Finding, Outcome};
 use crate::template::environment;
-
-/// The Python to test with.
-const PYTHON: &str = "python3.14t";
 
 /// What the template reads.
 #[derive(Serialize)]
@@ -252,15 +249,15 @@ fn commands(material: Material<'_>, standing: &Standing<'_>) -> Vec<String> {
     };
     let mut commands = vec![
         "git am 0*.patch".to_owned(),
-        format!("{PYTHON} -m pip install {project} pytest"),
+        format!("python{PYTHON} -m pip install {project} pytest"),
     ];
     for test in material.tests {
-        commands.push(format!("{PYTHON} -m pytest {}", slashed(&test.path)));
+        commands.push(format!("python{PYTHON} -m pytest {}", slashed(&test.path)));
     }
     if standing.left.is_empty() {
         // A module that needs the GIL is an error then.
         commands.push(format!(
-            "{PYTHON} -W error::RuntimeWarning -m pytest {project}"
+            "python{PYTHON} -W error::RuntimeWarning -m pytest {project}"
         ));
     }
     commands

@@ -52,9 +52,7 @@ impl Step<'_> {
 
     /// What must be confirmed before it is merged.
     pub(super) fn to_confirm(&self) -> Vec<String> {
-        let parts = self.fixes.iter().flat_map(|patch| &patch.parts);
-        let open = parts.flat_map(|part| &part.fix.assumptions);
-        text::folded(open.map(ToString::to_string))
+        self.fixes.iter().flat_map(text::to_confirm).collect()
     }
 
     /// How many lines come, and how many go.

@@ -18,8 +18,9 @@ pub(super) fn tests() -> String {
          process dies or hangs, if the results are not those of one thread, or if references are \
          lost.",
         "With the GIL the tests are skipped. Without it, some may fail before the last change of \
-         this series. Most of the file is what runs the calls, and needs only pytest. Arguments are made up: functions that must not be called so, and better \
-         arguments, go between the marked lines.",
+         this series. Most of the file is what runs the calls, and needs only pytest. Arguments \
+         are made up: functions that must not be called so, and better arguments, go between the \
+         marked lines.",
     ])
 }
 
@@ -59,10 +60,8 @@ pub(super) fn fixes(package: &Package, patch: &Patch<'_>) -> String {
     }
     let mut out = paragraphs(said.iter().map(String::as_str));
     out += &places(package, patch);
-    let fixes = patch.parts.iter().map(|part| part.fix);
-    let open = fixes.flat_map(|fix| &fix.assumptions);
-    let open = folded(open.map(ToString::to_string));
-    out += &listed("To confirm before this is merged:", open.into_iter());
+    let open = to_confirm(patch).into_iter();
+    out += &listed("To confirm before this is merged:", open);
     let codes: Vec<&str> = rules.keys().copied().collect();
     out + &format!("Assisted-by: ungil ({})\n", codes.join(", "))
 }
@@ -93,8 +92,14 @@ fn places(package: &Package, patch: &Patch<'_>) -> String {
     listed("", by_message.into_iter().map(line))
 }
 
+/// What must be confirmed before a patch is merged.
+pub(super) fn to_confirm(patch: &Patch<'_>) -> Vec<String> {
+    let open = patch.parts.iter().flat_map(|part| &part.fix.assumptions);
+    folded(open.map(ToString::to_string))
+}
+
 /// Texts that differ only in the first name in backticks as one, in the order of their first ones.
-pub(super) fn folded(texts: impl IntoIterator<Item = String>) -> Vec<String> {
+fn folded(texts: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
     for text in texts {
         let name = text.split('`').nth(1).unwrap_or_default().to_owned();

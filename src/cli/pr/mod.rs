@@ -98,7 +98,7 @@ fn is_own(name: &OsStr) -> bool {
 fn files(plan: &Plan, args: &PrArgs, talk: &Talk) -> anyhow::Result<(Vec<NewFile>, usize)> {
     let (package, analysis) = (&plan.session.package, &plan.session.analysis);
     let roots = &plan.session.roots;
-    let project = Project::read(&plan.session, talk)?;
+    let project = Project::read(&plan.session, &args.output_dir, talk)?;
     let (ci, new_files) = (ci(package), plan.new_files());
     let revised = declared::revised(plan, talk);
     let parts = declared::with(plan.parts(), &revised);

@@ -9,7 +9,7 @@ use anyhow::Context;
 use super::super::session::Session;
 use super::super::stress::{made, old, reported};
 use super::super::talk::Talk;
-use crate::pr::{Ci, Extra, with_line};
+use crate::pr::{Ci, Extra, PYTHON, with_line};
 
 /// Names of changelogs, without extensions.
 const CHANGELOGS: &[&str] = &["changelog", "changes", "news", "history", "release_notes"];
@@ -17,6 +17,9 @@ const CHANGELOGS: &[&str] = &["changelog", "changes", "news", "history", "releas
 /// What the changelog says.
 const LINE: &str = "The extension modules can be used with free-threaded Python: they no longer \
                     turn the GIL on.";
+
+/// What to do if a script that somebody else has written is in the way.
+const ADVICE: &str = "choose another folder";
 
 /// How deep below the project tests may be: `src/name/package/tests`.
 const DEPTH: usize = 4;
@@ -30,7 +33,8 @@ pub(super) struct Project {
 }
 
 impl Project {
-    pub(super) fn read(session: &Session, talk: &Talk) -> anyhow::Result<Self> {
+    /// `output` is where scripts of an earlier run may be, with what a person has filled in.
+    pub(super) fn read(session: &Session, output: &Path, talk: &Talk) -> anyhow::Result<Self> {
         let root = &session.roots.project;
         let mut project = Self {
             tests: Vec::new(),
@@ -51,7 +55,7 @@ impl Project {
             let name = format!("test_stress_{}.py", module.name);
             let path = folder.as_ref().map(|folder| folder.join(&name));
             let module = (module, surface);
-            match path.and_then(|path| Some((old(&path).ok()?, path))) {
+            match path.and_then(|path| Some((old(&path, ADVICE).ok()?, path))) {
                 Some((old, path)) => {
                     let (text, _) = made(module, &reported, &name, true, old.as_deref());
                     project.tests.push(Extra {
@@ -62,7 +66,8 @@ impl Project {
                 }
                 None => {
                     let name = format!("stress_{}.py", module.0.name);
-                    let (text, _) = made(module, &reported, &name, false, None);
+                    let old = old(&output.join(&name), ADVICE)?;
+                    let (text, _) = made(module, &reported, &name, false, old.as_deref());
                     project.scripts.push((name, text));
                 }
             }
@@ -78,7 +83,7 @@ impl Project {
         let mut lines = Vec::new();
         if let Ci::ByHand(why) = ci {
             lines.push(format!(
-                "CI: add a job, or an entry of the matrix, with Python 3.14t. It is not here \
+                "CI: add a job, or an entry of the matrix, with Python {PYTHON}. It is not here \
                  because {why}."
             ));
         }
