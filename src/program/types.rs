@@ -268,8 +268,7 @@ impl<'a> Types<'a> {
     /// only, `struct range { int start, end; }`. An array by itself is read as a pointer.
     #[must_use]
     pub fn is_plain(&self, ty: &Type) -> bool {
-        let is_array = matches!(self.resolved(ty).kind, TypeKind::Array(..));
-        !is_array && self.is_made_of_numbers(ty, MAX_NESTED)
+        !self.is_array(ty) && self.is_made_of_numbers(ty, MAX_NESTED)
     }
 
     /// Whether the package defines several types by the name of this one.

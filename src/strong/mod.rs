@@ -61,7 +61,7 @@ pub use chosen::as_branches;
 pub(crate) use given_up::Body;
 pub(crate) use jumps::jumped_back;
 pub use lent::is_lent;
-pub(crate) use pending::errno::{Errno, errno_functions};
+pub(crate) use pending::errno::{Around, Errno, errno_functions};
 pub use reason::{has_no_exit, is_behind_condition, is_left_by_macro, is_name_in_macro};
 pub use rule::{check, check_items, lookup_span};
 pub use snapshot::looks_at_counts;

@@ -124,18 +124,25 @@ fn half_done(proven: &[Finding], findings: &[Finding]) -> BTreeMap<Function, Vec
             }
         }
     }
-    let mut kept: Vec<&Fix> = Vec::new();
-    let apart = fixes.iter().filter_map(|(of, fixes)| {
-        let all = kept.iter().copied().chain(fixes);
-        let (_, conflicts) = EditSet::merge((0..).map(FixId).zip(all));
-        // A fix for several functions goes with the first.
-        let is_apart = conflicts.is_empty() && !fixes.iter().any(|fix| kept.contains(&fix));
-        is_apart.then(|| {
-            kept.extend(fixes);
-            (of.clone(), fixes.clone())
-        })
-    });
-    apart.collect()
+    // A fix for several functions goes with the first.
+    let mut known: BTreeSet<&[Edit]> = BTreeSet::new();
+    let shared: Vec<Function> = fixes
+        .iter()
+        .filter(|(_, fixes)| !fixes.iter().all(|fix| known.insert(&fix.edits)))
+        .map(|(of, _)| of.clone())
+        .collect();
+    fixes.retain(|of, _| !shared.contains(of));
+    let owners = fixes
+        .iter()
+        .flat_map(|(of, fixes)| fixes.iter().map(move |_| of));
+    let owners: Vec<&Function> = owners.collect();
+    let (_, conflicts) = EditSet::merge((0..).map(FixId).zip(fixes.values().flatten()));
+    let clashing = conflicts
+        .iter()
+        .map(|it| owners[it.rejected.0 as usize].clone());
+    let clashing: BTreeSet<Function> = clashing.collect();
+    fixes.retain(|of, _| !clashing.contains(of));
+    fixes
 }
 
 /// Whether a reference is not taken yet.

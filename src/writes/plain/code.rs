@@ -11,7 +11,7 @@ use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Type};
 use crate::capi::{self, acts, effects, writes};
 use crate::cfg::{
     self, Base, Cfg, Definition, Instr, InstrKind, Operand, Place, Point, Projection, Source,
-    TempId,
+    TempId, Terminator,
 };
 use crate::program::Types;
 use crate::roles::{is_slot, is_table};
@@ -121,6 +121,16 @@ impl<'a> Code<'a> {
         // `item = (Item *)make();`: the two run together.
         let (at, made) = self.source(self.stored(store)?)?;
         result(made).filter(|_| at.block == store.block)
+    }
+
+    /// What the function gives back, and where.
+    pub(super) fn returned(&self) -> impl Iterator<Item = (Point, &Operand)> {
+        self.cfg
+            .returns()
+            .filter_map(|at| match &self.cfg.block(at.block).terminator {
+                Terminator::Return(Some(value), _) => Some((at, value)),
+                _ => None,
+            })
     }
 
     /// The call with the result `dst`.
@@ -238,12 +248,21 @@ impl<'p, 'c, 'a> Frame<'p, '_, 'c, 'a> {
         self.types().of(&self.code.function.tree, expr)
     }
 
-    /// Whether a step is one with numbers.
-    pub(super) fn is_number_of(self, source: Source) -> bool {
-        let ty = match source {
+    /// The type of what a step is made from.
+    pub(super) fn type_at(self, source: Source) -> Option<&'p Type>
+    where
+        'a: 'p,
+        'c: 'p,
+    {
+        match source {
             Source::Expr(expr) => self.type_of(expr),
             Source::Stmt(_) => None,
-        };
+        }
+    }
+
+    /// Whether a step is one with numbers.
+    pub(super) fn is_number_of(self, source: Source) -> bool {
+        let ty = self.type_at(source);
         ty.is_some_and(|ty| self.types().is_number(ty))
     }
 

@@ -14,11 +14,8 @@ use super::escape::Escapes;
 use super::origin::{Foreign, Origin, Origins, Result, Root};
 use super::touches::Touch;
 use super::{Summary, bit};
-use crate::ast::LocalId;
 use crate::capi::{Gives, OutKind, acts, copies_memory, effects, fills, writes};
-use crate::cfg::{
-    Base, Callee, Instr, InstrKind, Operand, Place, Point, Source, TempId, Terminator,
-};
+use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Point, Source, TempId};
 use crate::rule::ItemId;
 
 impl Frame<'_, '_, '_, '_> {
@@ -65,31 +62,31 @@ impl Frame<'_, '_, '_, '_> {
         all
     }
 
-    /// All that pointers may be which can be reached from one.
-    pub(super) fn inside(&self, found: &Origins, origin: &Origin) -> Origin {
+    /// What the memory holds that a pointer leads to.
+    fn held(&self, found: &Origins, origin: &Origin) -> Origin {
         let mut all = match origin.foreign.given {
             true => Foreign::KEPT.into(),
             false => Origin::default(),
         };
-        for root in self.closure(found, &origin.roots) {
+        for &root in &origin.roots {
             all.add(self.content(found, root));
         }
         all
     }
 
+    /// All that pointers may be which can be reached from one.
+    pub(super) fn inside(&self, found: &Origins, mut origin: Origin) -> Origin {
+        origin.roots = self.closure(found, &origin.roots);
+        self.held(found, &origin)
+    }
+
     /// What a load from behind a pointer gives.
     pub(super) fn read(&self, found: &Origins, (pointer, at): (&Operand, Point)) -> Origin {
         let origin = self.of(found, pointer);
-        let is_unknown = origin.foreign.given || origin.roots.is_empty();
-        let mut all = match is_unknown {
-            true => Foreign::KEPT.into(),
-            false => Origin::default(),
-        };
-        for root in origin.roots {
-            all.add(self.content(found, root));
-            if found.out.is_lost(*self, pointer, root, at) {
-                all.add(Foreign::KEPT.into());
-            }
+        let mut all = self.held(found, &origin);
+        let mut roots = origin.roots.iter();
+        if origin.roots.is_empty() || roots.any(|&it| found.out.is_lost(*self, pointer, it, at)) {
+            all.add(Foreign::KEPT.into());
         }
         all
     }
@@ -170,22 +167,9 @@ impl Frame<'_, '_, '_, '_> {
             .filter(|row| row.gives == Gives::Fresh);
         let old = row.and_then(|row| args.get(row.ends?));
         old.is_some_and(|old| {
-            let value = self.copied(found, old);
+            let value = self.held(found, &self.of(found, old));
             found.add(Root::Made(dst), value)
         })
-    }
-
-    /// What the memory holds that a pointer leads to.
-    fn copied(&self, found: &Origins, from: &Operand) -> Origin {
-        let from = self.of(found, from);
-        let mut all = match from.foreign.given {
-            true => Foreign::KEPT.into(),
-            false => Origin::default(),
-        };
-        for root in from.roots {
-            all.add(self.content(found, root));
-        }
-        all
     }
 
     /// What a function outside of the package stores behind argument `number`.
@@ -199,7 +183,7 @@ impl Frame<'_, '_, '_, '_> {
         if let Some(copied) = copies_memory(name) {
             // `memcpy(&job, self, sizeof job)`
             let from = args.get(copied.from).filter(|_| copied.to == number)?;
-            let all = self.copied(found, from);
+            let all = self.held(found, &self.of(found, from));
             return Some(match self.leads_to_numbers(instr.source, number) {
                 true => all.foreign.into(),
                 false => all,
@@ -260,22 +244,23 @@ impl Frame<'_, '_, '_, '_> {
                 all.add(self.of(found, arg));
             }
             if result.within & (1 << at) != 0 {
-                all.add(self.inside(found, &self.of(found, arg)));
+                all.add(self.inside(found, self.of(found, arg)));
             }
         }
         all
     }
 
-    /// What may be in memory when others get it elsewhere than by a call that is seen here.
+    /// What is found of the function by itself: what memory holds goes by where others get that, and the other
+    /// way round.
     pub(super) fn solved(&self) -> (Origins, Escapes) {
         let mut out = Escapes::default();
         loop {
-            let origins = Origins::find(*self, out);
+            let mut origins = Origins::find(*self, out);
             let escapes = Escapes::find(*self, &origins);
-            if escapes == origins.out || !escapes.is_read(*self, &origins) {
+            if !escapes.is_read(*self, &origins) || !origins.out.include(&escapes) {
                 return (origins, escapes);
             }
-            out = escapes;
+            out = origins.out;
         }
     }
 
@@ -291,11 +276,8 @@ impl Frame<'_, '_, '_, '_> {
                 given.extend(&content.roots);
             }
         }
-        let blocks = self.code.cfg.iter().map(|(_, block)| &block.terminator);
-        for terminator in blocks {
-            if let Terminator::Return(Some(value), _) = terminator {
-                given.extend(self.of(origins, value).roots);
-            }
+        for (_, value) in self.code.returned() {
+            given.extend(self.of(origins, value).roots);
         }
         let mut inside = Result::default();
         for root in self.closure(origins, &given) {
@@ -311,12 +293,7 @@ impl Frame<'_, '_, '_, '_> {
             stored,
             escapes: params,
             escapes_within: within,
-            touch: Touch::NONE,
+            touch: Touch::default(),
         }
-    }
-
-    /// What a variable on the stack holds: `args[0] = self->pool;`.
-    pub(super) fn holds(&self, found: &Origins, local: LocalId) -> Origin {
-        self.content(found, Root::Stack(local))
     }
 }

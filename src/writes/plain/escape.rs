@@ -13,7 +13,7 @@ use super::code::{Code, Frame};
 use super::origin::{Foreign, Origin, Origins, Result, Root};
 use crate::ast::ExprId;
 use crate::capi::{Returns, acts, copies_memory, counts, effects, fills, keeps_pointer, writes};
-use crate::cfg::{Base, Callee, InstrKind, Operand, Point, Source, Terminator, reaches};
+use crate::cfg::{Base, Callee, InstrKind, Operand, Point, Source, reaches};
 use crate::rule::ItemId;
 
 /// The points at which others get what a function has for itself.
@@ -37,6 +37,18 @@ impl Escapes {
 
     fn add(&mut self, root: Root, at: Point) {
         self.0.entry(root).or_default().insert(at);
+    }
+
+    /// Adds what was found elsewhere; whether that is new.
+    pub(super) fn include(&mut self, other: &Self) -> bool {
+        let mut grows = false;
+        for (&root, points) in &other.0 {
+            let known = self.0.entry(root).or_default();
+            let before = known.len();
+            known.extend(points);
+            grows |= known.len() > before;
+        }
+        grows
     }
 
     fn of(&self, root: Root) -> impl Iterator<Item = Point> {
@@ -95,12 +107,11 @@ impl Escapes {
         (operand, at): (&Operand, Point),
     ) -> Foreign {
         let origin = frame.of(origins, operand);
-        let mut foreign = frame.inside(origins, &origin).foreign;
         let mut all = frame.closure(origins, &origin.roots).into_iter();
-        if all.any(|root| self.is_lost(frame, operand, root, at)) {
-            foreign |= Foreign::KEPT;
+        match all.any(|root| self.is_lost(frame, operand, root, at)) {
+            true => Foreign::KEPT,
+            false => frame.inside(origins, origin).foreign,
         }
-        foreign
     }
 
     /// Whether memory that a function reads from is among what others get.
@@ -138,14 +149,7 @@ impl Escapes {
     /// What the function gives back.
     pub(super) fn result(&self, frame: Frame<'_, '_, '_, '_>, origins: &Origins) -> Result {
         let mut result = Result::default();
-        for (id, block) in frame.code.cfg.iter() {
-            let Terminator::Return(Some(value), _) = &block.terminator else {
-                continue;
-            };
-            let at = Point {
-                block: id,
-                index: block.instrs.len(),
-            };
+        for (at, value) in frame.code.returned() {
             let origin = frame.of(origins, value);
             result.add(&origin, |root| self.is_lost(frame, value, root, at));
         }
@@ -297,12 +301,12 @@ impl Finder<'_, '_, '_, '_> {
     fn close(&mut self) {
         let mut open: Vec<Root> = self.escapes.0.keys().copied().collect();
         while let Some(container) = open.pop() {
-            let points: Vec<Point> = self.escapes.of(container).collect();
+            let points: BTreeSet<Point> = self.escapes.of(container).collect();
             for root in self.frame.content(self.origins, container).roots {
-                let known = self.escapes.0.entry(root).or_default();
-                let before = known.len();
-                known.extend(&points);
-                if known.len() > before {
+                if self
+                    .escapes
+                    .include(&Escapes([(root, points.clone())].into()))
+                {
                     open.push(root);
                 }
             }

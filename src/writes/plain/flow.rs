@@ -78,10 +78,7 @@ impl Frame<'_, '_, '_, '_> {
     }
 
     fn made_by(&self, found: &Origins, at: Point, instr: &Instr) -> Origin {
-        let ty = match instr.source {
-            Source::Expr(expr) => self.type_of(expr),
-            Source::Stmt(_) => None,
-        };
+        let ty = self.type_at(instr.source);
         match &instr.kind {
             InstrKind::Load { dst, place } => self.load(found, at, instr, (*dst, place)),
             InstrKind::Copy { src, .. } => self.of(found, src),
@@ -130,10 +127,7 @@ impl Frame<'_, '_, '_, '_> {
         instr: &Instr,
         (dst, place): (TempId, &Place),
     ) -> Origin {
-        let ty = match instr.source {
-            Source::Expr(expr) => self.type_of(expr),
-            Source::Stmt(_) => None,
-        };
+        let ty = self.type_at(instr.source);
         if ty.is_some_and(|ty| self.types().is_array(ty)) {
             return self.address(found, place);
         }
@@ -208,7 +202,7 @@ impl Frame<'_, '_, '_, '_> {
             if is_number {
                 return Origin::NUMBER;
             }
-            all.add(self.holds(found, local));
+            all.add(self.content(found, Root::Stack(local)));
             if found.out.is_out(self.code, Root::Stack(local), at, &[]) {
                 all.add(Foreign::KEPT.into());
             }
@@ -246,15 +240,9 @@ impl Frame<'_, '_, '_, '_> {
 
     /// What a step stores.
     fn stored(&self, found: &Origins, source: Source, value: &Operand) -> Origin {
-        let ty = match source {
-            Source::Expr(expr) => self.type_of(expr),
-            Source::Stmt(_) => None,
-        };
         match value {
             // `p = _Generic(i, int: &shared, default: &own);`
-            Operand::Unknown if !ty.is_some_and(|ty| self.types().is_number(ty)) => {
-                Foreign::GIVEN.into()
-            }
+            Operand::Unknown if !self.is_number_of(source) => Foreign::GIVEN.into(),
             _ => self.of(found, value),
         }
     }

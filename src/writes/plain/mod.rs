@@ -12,7 +12,8 @@
 //!
 //! A pointer is the function's own if all that it may hold is the address of a variable on the
 //! stack, memory that a call made, or what all callers have for themselves; and if no path leads from
-//! where others get it to where it is written. Pointers that are read from memory are not.
+//! where others get it to where it is written. What is stored in memory of its own is followed, and what
+//! is read from other memory is not its own.
 
 mod code;
 mod contents;
@@ -87,6 +88,18 @@ struct Summary {
     touch: Touch,
 }
 
+impl BitOrAssign for Summary {
+    fn bitor_assign(&mut self, other: Self) {
+        self.result |= other.result;
+        self.inside |= other.inside;
+        self.stores |= other.stores;
+        self.stored |= other.stored;
+        self.escapes |= other.escapes;
+        self.escapes_within |= other.escapes_within;
+        self.touch |= other.touch;
+    }
+}
+
 impl Summary {
     const UNKNOWN: Self = Self {
         result: Result::UNKNOWN,
@@ -112,12 +125,12 @@ impl Summary {
     }
 }
 
-/// The bit of parameter `at`; those without count as set.
+/// The bit of parameter `at`; there are 32.
 const fn bit(at: usize) -> u32 {
     if at < 32 { 1 << at } else { 0 }
 }
 
-/// Whether a bit is set; what has no bit counts as set.
+/// Whether the bit of parameter `at` is set; one that has none counts as set.
 const fn has(bits: u32, at: usize) -> bool {
     at >= 32 || bits & (1 << at) != 0
 }
@@ -189,7 +202,11 @@ impl<'w, 'c, 'a> Plain<'w, 'c, 'a> {
             };
             let given = steps::given(frame, (&origins, &escapes));
             solved[at] = Some((origins, escapes));
-            if self.results.insert(item, summary) != Some(summary) {
+            // What was found of it stays, so that this comes to an end.
+            let known = self.results.entry(item).or_default();
+            let before = *known;
+            *known |= summary;
+            if *known != before {
                 open.extend(&callers[at]);
             }
             for (item, number, arg) in given {

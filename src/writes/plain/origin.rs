@@ -147,6 +147,16 @@ pub(super) struct Result {
     pub(super) within: u32,
 }
 
+impl BitOrAssign for Result {
+    fn bitor_assign(&mut self, other: Self) {
+        self.made |= other.made;
+        self.foreign |= other.foreign;
+        self.number |= other.number;
+        self.params |= other.params;
+        self.within |= other.within;
+    }
+}
+
 impl Result {
     pub(super) const UNKNOWN: Self = Self {
         made: false,

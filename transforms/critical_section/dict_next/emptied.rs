@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use crate::ast::{ExprId, ExprKind, StmtId, StmtKind, Tree};
 use crate::cfg::{Callee, InstrKind, Source, reaches};
 
-use super::field::{names_in, sets, sets_at};
+use super::field::{names_in, sets, sets_one};
 use super::operand::Operand;
 use super::scope::Scope;
 use super::site::{Region, Site};
@@ -43,12 +43,13 @@ pub(super) fn later(scope: &Scope<'_>, site: &Site) -> Option<String> {
         });
     let mut exprs = exprs.filter(|(at, _)| reaches(&scope.cfg, from, *at, &[]));
     exprs.find_map(|(_, expr)| {
-        let call = match &tree.expr(expr).kind {
+        let kind = &tree.expr(expr).kind;
+        let call = match kind {
             ExprKind::Call { callee, args } => Some((tree.callee_name(*callee)?, args)),
             _ => None,
         };
         match call {
-            _ if sets_at(tree, expr, &names) => Some(match call {
+            _ if sets_one(tree, kind, &names) => Some(match call {
                 Some((name, _)) => format!("`{name}`"),
                 None => String::from("the assignment of another dict"),
             }),

@@ -20,7 +20,7 @@ use super::site::Site;
 use crate::ast::{ExprKind, Name, StmtId, TokenRange};
 use crate::cfg::Point;
 use crate::edit::Fix;
-use crate::strong::{Errno, errno_functions};
+use crate::strong::{Around, Errno, errno_functions};
 
 /// Assumes that what is read behind the section is as it was in it.
 pub(super) fn assume_kept(
@@ -83,7 +83,8 @@ pub(super) fn assume_kept_by_copy<'e>(
 
 /// Assumes that `errno` stays where it is wanted at one of `points`.
 fn assume_errno(scope: &Scope<'_>, points: impl Iterator<Item = Point>, fix: &mut Fix) {
-    let errno = Errno::new(&scope.cfg, errno_functions(scope.cx), &scope.function.name);
+    let around = Around::new(errno_functions(scope.cx), &scope.function.name);
+    let errno = Errno::new(&scope.cfg, around);
     let mut points = points.filter(|point| scope.cfg.is_reachable(point.block));
     if points.any(|point| errno.is_wanted(point)) {
         fix.assume(

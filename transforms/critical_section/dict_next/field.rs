@@ -118,11 +118,6 @@ pub(super) fn sets(tree: &Tree, range: TokenRange, names: &BTreeSet<&str>) -> bo
     exprs.any(|expr| sets_one(tree, &expr.kind, names))
 }
 
-/// Whether one expression sets one of the fields or variables, or lets others do so.
-pub(super) fn sets_at(tree: &Tree, expr: ExprId, names: &BTreeSet<&str>) -> bool {
-    sets_one(tree, &tree.expr(expr).kind, names)
-}
-
 /// Whether the function only assigns to such fields, of objects that it makes itself and that
 /// nobody else knows by then.
 fn sets_new_only(scope: &Scope<'_>, item: ItemId, tree: &Tree, names: &BTreeSet<&str>) -> bool {
@@ -132,7 +127,8 @@ fn sets_new_only(scope: &Scope<'_>, item: ItemId, tree: &Tree, names: &BTreeSet<
         && names.iter().all(|name| scope.cx.sets_new_only(item, name))
 }
 
-fn sets_one(tree: &Tree, kind: &ExprKind, names: &BTreeSet<&str>) -> bool {
+/// Whether one expression sets one of the fields or variables, or lets others do so.
+pub(super) fn sets_one(tree: &Tree, kind: &ExprKind, names: &BTreeSet<&str>) -> bool {
     let target = match kind {
         ExprKind::Assign { lhs, .. } => Some(*lhs),
         ExprKind::Unary {

@@ -218,17 +218,21 @@ impl<'a> Sites<'a> {
     fn outcome(&self, site: &Site, names: &mut Names) -> (Outcome, Vec<ExprId>) {
         let mut tried = names.clone();
         let section = self.fix(site, &mut tried);
-        if !matches!(&section, Ok(fix) if fix.confidence == Confidence::Safe)
-            && let Some((fix, calls)) = self.copy(site, names)
-        {
-            let mut outcome = Outcome::Fix(fix);
-            self.assume_seen(site, &mut outcome);
-            return (outcome, calls);
-        }
-        *names = tried;
-        let mut outcome = section.map_or_else(Outcome::Manual, Outcome::Fix);
+        let is_safe = matches!(&section, Ok(fix) if fix.confidence == Confidence::Safe);
+        let copy = match is_safe {
+            true => None,
+            false => self.copy(site, names),
+        };
+        let (mut outcome, calls) = match copy {
+            Some((fix, calls)) => (Outcome::Fix(fix), calls),
+            None => {
+                *names = tried;
+                let outcome = section.map_or_else(Outcome::Manual, Outcome::Fix);
+                (outcome, Vec::new())
+            }
+        };
         self.assume_seen(site, &mut outcome);
-        (outcome, Vec::new())
+        (outcome, calls)
     }
 
     /// The fix that makes the loop, and those that have to see the same items, read from a copy.

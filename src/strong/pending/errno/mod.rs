@@ -12,6 +12,8 @@ mod own;
 
 pub(crate) use own::errno_functions;
 
+use std::collections::BTreeSet;
+
 use crate::cfg::{Base, Callee, Cfg, Instr, InstrKind, Point};
 use crate::dataflow::{self, Analysis, Direction, NodeId, Solution};
 use crate::rule::ErrnoFunctions;
@@ -27,18 +29,17 @@ pub(crate) struct Errno<'a> {
 impl Scene<'_> {
     /// Whether the error number of an earlier call is still wanted at `point`.
     pub(in crate::strong) fn is_errno_wanted(&self, point: Point) -> bool {
-        let errno = self
-            .errno
-            .get_or_init(|| Errno::new(self.cfg, errno_functions(self.cx), &self.function.name));
+        let errno = self.errno.get_or_init(|| {
+            let own = errno_functions(self.cx);
+            Errno::new(self.cfg, Around::new(own, &self.function.name))
+        });
         errno.is_wanted(point)
     }
 }
 
 impl<'a> Errno<'a> {
-    /// Of the function `name`; `own` is what functions of the package do with the number.
-    pub(crate) fn new(cfg: &'a Cfg, own: &'a ErrnoFunctions, name: &str) -> Self {
-        let at_end = own.awaited.contains(name);
-        let wanted = Wanted { cfg, own, at_end };
+    pub(crate) fn new(cfg: &'a Cfg, around: Around<'a>) -> Self {
+        let wanted = Wanted { cfg, around };
         let solution = dataflow::solve(cfg, &wanted).ok();
         Self { wanted, solution }
     }
@@ -57,12 +58,32 @@ impl<'a> Errno<'a> {
     }
 }
 
+/// What the package does with the number around one of its functions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Around<'a> {
+    /// Functions that read it.
+    reading: &'a BTreeSet<Box<str>>,
+    /// Functions after which it is the same again.
+    keeping: &'a BTreeSet<Box<str>>,
+    /// Whether a caller reads what the function leaves.
+    is_awaited: bool,
+}
+
+impl<'a> Around<'a> {
+    /// Of the function `name`.
+    pub(crate) fn new(own: &'a ErrnoFunctions, name: &str) -> Self {
+        Self {
+            reading: &own.reading,
+            keeping: &own.keeping,
+            is_awaited: own.awaited.contains(name),
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Wanted<'a> {
     cfg: &'a Cfg,
-    own: &'a ErrnoFunctions,
-    /// Whether a caller reads it.
-    at_end: bool,
+    around: Around<'a>,
 }
 
 impl Analysis for Wanted<'_> {
@@ -74,7 +95,7 @@ impl Analysis for Wanted<'_> {
     }
 
     fn boundary(&self) -> bool {
-        self.at_end
+        self.around.is_awaited
     }
 
     fn transfer(&self, node: NodeId, wanted: &mut bool) {
@@ -107,11 +128,11 @@ impl Wanted<'_> {
     }
 
     fn reads(&self, name: &str) -> bool {
-        reads(name) || self.own.reading.contains(name)
+        reads(name) || self.around.reading.contains(name)
     }
 
     fn keeps(&self, name: &str) -> bool {
-        keeps(name) || self.own.keeping.contains(name)
+        keeps(name) || self.around.keeping.contains(name)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Errno, READERS};
+use super::{Around, Errno, READERS};
 use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, StmtKind};
 use crate::capi;
 use crate::cfg::{self, Cfg, Point};
@@ -15,26 +15,27 @@ pub(crate) fn errno_functions<'c>(cx: &'c PackageCx<'_>) -> &'c ErrnoFunctions {
         let keeps = |item: &ItemId| cx.function(*item).is_some_and(|it| keeps_errno(cx, it));
         let (keeping, others): (BTreeSet<ItemId>, _) = named.partition(keeps);
         let keeping = keeping.into_iter().filter_map(|item| cx.function(item));
-        let mut all = ErrnoFunctions {
-            keeping: keeping.map(|it| (*it.name).into()).collect(),
-            ..ErrnoFunctions::default()
-        };
-        let wants = |function: &Function, known: &BTreeSet<Box<str>>| {
-            let own = ErrnoFunctions {
-                reading: known.clone(),
-                keeping: all.keeping.clone(),
-                ..ErrnoFunctions::default()
-            };
+        let keeping = keeping.map(|it| (*it.name).into()).collect();
+        let wants = |function: &Function, reading: &BTreeSet<Box<str>>| {
             let cfg = cfg::build(function, &capi::never_returns);
             let entry = Point {
                 block: Cfg::ENTRY,
                 index: 0,
             };
-            Errno::new(&cfg, &own, &function.name).is_wanted(entry)
+            let around = Around {
+                reading,
+                keeping: &keeping,
+                is_awaited: false,
+            };
+            Errno::new(&cfg, around).is_wanted(entry)
         };
-        all.reading = spread(cx, &READERS, others.clone(), wants);
-        all.awaited = awaited(cx, &all, others);
-        all
+        let reading = spread(cx, &READERS, others.clone(), wants);
+        let awaited = awaited(cx, (&reading, &keeping), others);
+        ErrnoFunctions {
+            reading,
+            keeping,
+            awaited,
+        }
     })
 }
 
@@ -42,37 +43,36 @@ pub(crate) fn errno_functions<'c>(cx: &'c PackageCx<'_>) -> &'c ErrnoFunctions {
 /// PyErr_SetFromErrno(PyExc_OSError);`.
 fn awaited(
     cx: &PackageCx<'_>,
-    known: &ErrnoFunctions,
+    (reading, keeping): (&BTreeSet<Box<str>>, &BTreeSet<Box<str>>),
     naming: BTreeSet<ItemId>,
 ) -> BTreeSet<Box<str>> {
-    let mut known = known.clone();
     let callers = |name: &str| cx.calls_to(name).iter().map(|site| site.item);
+    let readers = READERS.into_iter().chain(reading.iter().map(|it| &**it));
     let mut open = naming;
-    let readers = READERS
-        .into_iter()
-        .chain(known.reading.iter().map(|it| &**it));
     open.extend(readers.flat_map(callers));
+    let mut awaited: BTreeSet<Box<str>> = BTreeSet::new();
     while let Some(item) = open.pop_first() {
         let Some(function) = cx.function(item) else {
             continue;
         };
         let cfg = cfg::build(function, &capi::never_returns);
-        let errno = Errno::new(&cfg, &known, &function.name);
-        let calls = cfg
-            .steps()
-            .filter_map(|(at, step)| Some((at, step.named_call()?.0)));
-        let wanted =
-            calls.filter(|(at, name)| errno.is_wanted(at.next()) && !known.awaited.contains(*name));
-        let wanted: Vec<&str> = wanted.map(|(_, name)| name).collect();
-        for name in wanted {
+        let around = Around {
+            reading,
+            keeping,
+            is_awaited: awaited.contains(&*function.name),
+        };
+        let errno = Errno::new(&cfg, around);
+        for (at, step) in cfg.steps() {
+            let Some((name, _)) = step.named_call() else {
+                continue;
+            };
             let mut own = cx.definitions(name).map(|(item, _)| item).peekable();
-            if own.peek().is_some() {
-                known.awaited.insert(name.into());
+            if own.peek().is_some() && errno.is_wanted(at.next()) && awaited.insert(name.into()) {
                 open.extend(own);
             }
         }
     }
-    known.awaited
+    awaited
 }
 
 /// Whether all that a function does with the error number is to put it back.
