@@ -20,9 +20,23 @@ pub struct Tree {
     /// The members of each union that is defined here, those of inner structs without a name among
     /// them.
     pub unions: Vec<Vec<Box<str>>>,
+    /// Whether an expression ends before one with a smaller id.
+    is_unordered: bool,
 }
 
 impl Tree {
+    /// Adds an expression.
+    ///
+    /// # Panics
+    /// If there are more of them than a `u32` counts.
+    pub fn push_expr(&mut self, kind: ExprKind, range: TokenRange) -> ExprId {
+        let id = u32::try_from(self.exprs.len()).expect("an item has fewer nodes than bytes");
+        let last = self.exprs.last();
+        self.is_unordered |= last.is_some_and(|last| last.range.end > range.end);
+        self.exprs.push(Expr { kind, range });
+        ExprId(id)
+    }
+
     /// The expression `id`.
     #[must_use]
     pub fn expr(&self, id: ExprId) -> &Expr {
@@ -220,8 +234,19 @@ impl Tree {
 
     /// The expressions in a range of tokens, in the order of their ids.
     pub fn exprs_in(&self, range: TokenRange) -> impl Iterator<Item = (ExprId, &Expr)> {
-        let exprs = self.expr_ids().zip(&self.exprs);
-        exprs.filter(move |(_, expr)| range.contains(expr.range))
+        let all = 0..self.exprs.len();
+        // Operands come before what they are part of, so that ends only grow.
+        let within = || {
+            let at = |end| self.exprs.partition_point(|expr| expr.range.end < end);
+            let from = at(range.start);
+            from..at(range.end.saturating_add(1)).max(from)
+        };
+        let ids = if self.is_unordered { all } else { within() };
+        let exprs = self.exprs[ids.clone()].iter();
+        exprs
+            .zip(ids)
+            .map(|(expr, id)| (ExprId(id as u32), expr))
+            .filter(move |(_, expr)| range.contains(expr.range))
     }
 
     /// Whether an expression stands in an `assert`, which a build without assertions leaves out.

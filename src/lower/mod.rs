@@ -17,7 +17,7 @@ mod tests;
 use lang_c::ast::{ExternalDeclaration, Identifier};
 use lang_c::span::{Node, Span};
 
-use crate::ast::{Expr, ExprId, ExprKind, Item, LocalId, Stmt, StmtId, StmtKind, TokenRange, Tree};
+use crate::ast::{ExprId, ExprKind, Item, LocalId, Stmt, StmtId, StmtKind, TokenRange, Tree};
 use crate::parse::{ParseFailure, ParsedItem, Scopes, TypeNames, parse_item};
 use crate::preprocess::ItemTokens;
 use crate::source::FileSet;
@@ -122,9 +122,7 @@ impl<'a> Lowerer<'a> {
     }
 
     fn push_expr(&mut self, kind: ExprKind, range: TokenRange) -> ExprId {
-        let id = ExprId(to_u32(self.tree.exprs.len()));
-        self.tree.exprs.push(Expr { kind, range });
-        id
+        self.tree.push_expr(kind, range)
     }
 
     fn push_stmt(&mut self, kind: StmtKind, range: TokenRange) -> StmtId {

@@ -1,8 +1,8 @@
 //! Chains that programs write by the thousand: the graph grows with them, the stack does not.
 
 use crate::ast::{
-    BinaryOp, Expr, ExprId, ExprKind, Function, Name, Stmt, StmtId, StmtKind, TokenRange, Tree,
-    Type, TypeKind,
+    BinaryOp, ExprId, ExprKind, Function, Name, Stmt, StmtId, StmtKind, TokenRange, Tree, Type,
+    TypeKind,
 };
 use crate::cfg::{Cfg, Dominators, Liveness, Loops, Point, build};
 
@@ -14,11 +14,7 @@ struct Nodes(Tree);
 
 impl Nodes {
     fn expr(&mut self, kind: ExprKind) -> ExprId {
-        self.0.exprs.push(Expr {
-            kind,
-            range: TokenRange::default(),
-        });
-        ExprId(self.0.exprs.len() as u32 - 1)
+        self.0.push_expr(kind, TokenRange::default())
     }
 
     fn name(&mut self) -> ExprId {
