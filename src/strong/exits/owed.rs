@@ -39,16 +39,17 @@ pub(super) fn leaves_owed(
         around.is_some_and(|around| around.contains(range))
     };
     let changes = scene.changes.get_or_init(|| changes(scene));
+    // What is done to the result of the lookup is done where it has one.
+    let counts = |rest: &Change| !way_out.speaks_of_result(rest.expr);
+    let counts: Vec<bool> = changes.iter().map(counts).collect();
     changes.iter().any(|begun| {
         // What the loop does with each item is no end of what had begun before.
-        let rest = changes.iter().filter(|rest| {
-            begun.is_taken_up_by(rest, scene)
-                && !way_out.speaks_of_result(rest.expr)
-                && (!is_inside(rest) || is_inside(begun))
-        });
+        let is_end = |at: &&usize| counts[**at] && (!is_inside(&changes[**at]) || is_inside(begun));
+        let rest = begun.ends.iter().filter(is_end).map(|&at| &changes[at]);
         let rest: Vec<&Change> = rest.collect();
         let ends: Vec<Point> = rest.iter().map(|rest| rest.point).collect();
-        reaches(scene.cfg, begun.point.next(), at, &ends)
+        !rest.is_empty()
+            && reaches(scene.cfg, begun.point.next(), at, &ends)
             && way_out.leaves_out(rest.iter().map(|rest| rest.expr))
     })
 }
@@ -59,14 +60,14 @@ pub(in crate::strong) struct Change {
     expr: ExprId,
     point: Point,
     lasting: Vec<Lasting>,
+    /// Those that may be the end of what it begins.
+    ends: Vec<usize>,
 }
 
 impl Change {
-    fn is_taken_up_by(&self, rest: &Self, scene: &Scene<'_>) -> bool {
+    fn is_about_the_same(&self, rest: &Self) -> bool {
         let mut undone = rest.lasting.iter().filter(|it| !it.only_adds);
         undone.any(|it| self.lasting.iter().any(|begun| begun.meets(it)))
-            && (self.expr != rest.expr && scene.tree.toggles(rest.expr)
-                || words(scene, self.expr) != words(scene, rest.expr))
     }
 }
 
@@ -81,7 +82,18 @@ fn changes(scene: &Scene<'_>) -> Vec<Change> {
             expr,
             point,
             lasting,
+            ends: Vec::new(),
         })
     };
-    scene.tree.expr_ids().filter_map(change).collect()
+    let mut changes: Vec<Change> = scene.tree.expr_ids().filter_map(change).collect();
+    let words: Vec<String> = changes.iter().map(|it| words(scene, it.expr)).collect();
+    for begun in 0..changes.len() {
+        let may_end = |&rest: &usize| {
+            let toggles = || rest != begun && scene.tree.toggles(changes[rest].expr);
+            changes[begun].is_about_the_same(&changes[rest])
+                && (words[begun] != words[rest] || toggles())
+        };
+        changes[begun].ends = (0..changes.len()).filter(may_end).collect();
+    }
+    changes
 }

@@ -16,6 +16,7 @@
 
 mod acts;
 mod answer;
+mod derived;
 mod lost;
 mod outputs;
 mod owed;
@@ -41,6 +42,7 @@ use crate::cfg::{Cfg, Liveness, Point, Reach, reaches};
 use crate::program::Lasting;
 use crate::source::{ByteSpan, FileSet};
 use acts::{Act, Key, acts};
+use derived::Derived;
 use spelling::{Spelling, Spellings};
 use values::Values;
 
@@ -68,6 +70,7 @@ pub(super) fn failures(changed: Changed<'_>, files: &FileSet) -> Vec<(Option<Byt
         acts,
         lasting: OnceCell::new(),
         counts: OnceCell::new(),
+        derived: OnceCell::new(),
         values: OnceCell::new(),
         nesting,
         new,
@@ -103,6 +106,7 @@ struct View<'a> {
     lasting: OnceCell<Vec<Vec<Lasting>>>,
     /// Those that count references outside of the function's variables, as numbers.
     counts: OnceCell<Vec<usize>>,
+    derived: OnceCell<Derived>,
     values: OnceCell<Values<'a>>,
     new: Vec<Exit>,
     old: Vec<Exit>,

@@ -13,9 +13,7 @@ use super::super::proof::seeds;
 use super::View;
 use super::acts::{Act, roots};
 use super::ways::Exit;
-use crate::ast::{
-    BinaryOp, Expr, ExprId, ExprKind, LocalId, Name, Nesting, StmtId, StmtKind, TokenRange,
-};
+use crate::ast::{Expr, ExprId, ExprKind, LocalId, Name, Nesting, StmtId, StmtKind, TokenRange};
 use crate::capi::{self, Counts};
 use crate::cfg::{Cfg, InstrKind, Point, Reach, reaches};
 use crate::ownership::track::Origin;
@@ -213,62 +211,7 @@ impl View<'_> {
             ExprKind::Assign { rhs, .. } if puts => tree.as_local(tree.without_casts(rhs)),
             _ => None,
         };
-        self.made_of(outs.chain(value).collect(), Some(change.expr))
-    }
-
-    /// These variables, those that get what `call` gives, and those that are made of them.
-    pub(super) fn made_of(&self, mut found: Vec<LocalId>, call: Option<ExprId>) -> Vec<LocalId> {
-        let tree = self.tree;
-        loop {
-            let is_found = |it: &ExprId| tree.as_local(*it).is_some_and(|it| found.contains(&it));
-            let sources = tree.expr_ids().filter(is_found).chain(call);
-            let sources: Vec<TokenRange> = sources.map(|it| tree.expr(it).range).collect();
-            let is_made = |value: ExprId| {
-                let range = tree.expr(value).range;
-                sources.iter().any(|source| range.contains(*source))
-            };
-            let stores = tree.stores();
-            let more = stores.filter(|&(local, value)| !found.contains(&local) && is_made(value));
-            // `to_number(item, &x)`
-            let calls = tree.calls().filter_map(|(call, _)| tree.call(call));
-            let calls = calls.filter(|(_, args)| args.iter().any(|&arg| is_made(arg)));
-            let outs =
-                calls.flat_map(|(_, args)| args.iter().filter_map(|&arg| tree.as_address(arg)));
-            let chosen = self.assigned_under(&is_made);
-            let more = more.map(|(local, _)| local).chain(outs).chain(chosen);
-            let more: Vec<LocalId> = more.filter(|local| !found.contains(local)).collect();
-            if more.is_empty() {
-                return found;
-            }
-            found.extend(more);
-        }
-    }
-
-    /// The variables that are set where a condition decides that is one of these:
-    /// `if (begin(self) < 0) bad = 1;`, `begin(self) == 0 || (bad = 1);`.
-    fn assigned_under(&self, decides: &dyn Fn(ExprId) -> bool) -> Vec<LocalId> {
-        let tree = self.tree;
-        let branches = tree.stmts.iter().flat_map(|stmt| match stmt.kind {
-            StmtKind::If {
-                cond,
-                then,
-                otherwise,
-            } if decides(cond) => [Some(then), otherwise],
-            _ => [None, None],
-        });
-        let branches = branches.flatten().map(|stmt| tree.stmt(stmt).range);
-        let choices = tree.exprs.iter().filter_map(|expr| match expr.kind {
-            ExprKind::Binary {
-                op: BinaryOp::LogicalAnd | BinaryOp::LogicalOr,
-                lhs,
-                rhs,
-            } if decides(lhs) => Some(tree.expr(rhs).range),
-            ExprKind::Conditional { cond, .. } if decides(cond) => Some(expr.range),
-            _ => None,
-        });
-        let parts = branches.chain(choices).flat_map(|it| tree.exprs_in(it));
-        let set = parts.filter_map(|(expr, _)| tree.as_local(tree.changed(expr)?));
-        set.collect()
+        self.made_of(outs.chain(value), Some(change.expr))
     }
 
     /// Whether all that `old` changes is changed by `exit` as well, but for what is about the failure
