@@ -455,6 +455,12 @@ impl BinaryOp {
         )
     }
 
+    /// Whether the left operand is evaluated before the right one.
+    #[must_use]
+    pub fn is_sequenced(self) -> bool {
+        matches!(self, Self::LogicalAnd | Self::LogicalOr | Self::Comma)
+    }
+
     /// How it is written in C.
     #[must_use]
     pub fn symbol(self) -> &'static str {

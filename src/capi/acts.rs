@@ -32,6 +32,12 @@ impl Acts {
         self.argument == Some((0, true))
     }
 
+    /// Whether it passes on what it gets: to a file, another argument, the process.
+    #[must_use]
+    pub fn hands_on(&self) -> bool {
+        self.argument.is_some() || self.elsewhere
+    }
+
     /// What a function may do of which nothing is known.
     pub const UNKNOWN: Self = Self {
         argument: Some((0, true)),

@@ -51,6 +51,15 @@ pub fn stored<'t>(
     effects.out(arg).map_or(Stored::Nothing, Stored::Known)
 }
 
+/// Whether a call of `name` may fill a buffer that a pointer leads to which it gets: `es#`, `et#`.
+pub fn fills_given_buffer<'t>(name: &str, format: impl FnOnce(usize) -> Option<&'t [u8]>) -> bool {
+    let fills = |text: &[u8]| {
+        let mut units = text.windows(3);
+        units.any(|unit| matches!(unit, b"es#" | b"et#"))
+    };
+    places(name).is_some_and(|(at, _)| format(at).is_none_or(fills))
+}
+
 /// Whether a call of `name` that succeeds always stores a pointer through argument `arg`: it may leave
 /// there what was there if the argument stands behind `|`. `None` where it may read what is there, as
 /// a converter may, or stores something else.

@@ -71,11 +71,18 @@ pub struct Copied {
 /// What a function of the C library copies; `None` for all that only copy text.
 #[must_use]
 pub fn copies_memory(name: &str) -> Option<Copied> {
-    match name {
+    match name.strip_prefix("__builtin_").unwrap_or(name) {
         "memcpy" | "memmove" | "mempcpy" => Some(Copied { to: 0, from: 1 }),
         "bcopy" => Some(Copied { to: 1, from: 0 }),
         _ => None,
     }
+}
+
+/// Whether a function sets all bytes of memory to one value.
+#[must_use]
+pub fn sets_bytes(name: &str) -> bool {
+    let name = name.strip_prefix("__builtin_").unwrap_or(name);
+    matches!(name, "bzero" | "explicit_bzero" | "memset" | "wmemset")
 }
 
 /// Position of the argument whose memory a function of the C library writes.

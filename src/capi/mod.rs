@@ -23,7 +23,8 @@ mod writes;
 
 pub use acts::{Acts, acts};
 pub use arg_format::{
-    Piece, Stored, arguments, builds_plainly, lends_to_read, overwrites, pieces, reads_unit, stored,
+    Piece, Stored, arguments, builds_plainly, fills_given_buffer, lends_to_read, overwrites,
+    pieces, reads_unit, stored,
 };
 pub use build_format::{Built, built, takes_null_for_value};
 pub use callbacks::{CALLED_TO_CLEAN_UP, CallsBack, called_alone, calls_back};
@@ -34,7 +35,7 @@ pub use effects::{
     never_returns, on_null, reads_first, settles_key,
 };
 pub use exceptions::{raises_exception, restores_exception, takes_exception};
-pub use libc::{Copied, copies_memory, gives_other_memory, is_libc, written};
+pub use libc::{Copied, copies_memory, gives_other_memory, is_libc, sets_bytes, written};
 pub use lists::{LIST_SIZES, PLAIN_LIST_SIZES, UNCHECKED_ITEMS};
 pub use locks::{Had, LockAct, LockCall, lock_call};
 pub use reentrant::{

@@ -73,7 +73,10 @@ impl<'a> Body<'_, '_, 'a> {
                 .skip(1)
                 .take_while(|word| word.contains(&b'"'));
             let is_empty = template.next().is_some_and(|it| *it == *b"\"\"");
-            if is_asm && !(is_empty && template.next().is_none()) {
+            let is_empty = is_empty && template.next().is_none();
+            // `__asm__("" : "=r"(to) : "0"(from));` makes one pointer out of another.
+            let sets = rest.any(|word| word.starts_with(b"\"=") || word.starts_with(b"\"+"));
+            if is_asm && !(is_empty && !sets) {
                 let name = String::from_utf8_lossy(text(start)).into_owned();
                 self.walk
                     .leave_range(self.item, stmt.range, name, Why::Assembly);

@@ -89,8 +89,12 @@ impl<'c, 'a> Walk<'c, 'a> {
                 let ty = &declarator.ty;
                 let known = variables.entry(declarator.name.as_str()).or_insert(ty);
                 // Of two files with a variable of that name, the one that may hold more counts.
-                let is_pointee_const = cx.types().pointee(known).is_some_and(|to| to.is_const);
-                if known.is_const || cx.types().is_number(known) || is_pointee_const {
+                let holds = |ty: &Type| {
+                    let to = cx.types().pointee(ty);
+                    let is_number = cx.types().is_number(ty);
+                    (!ty.is_const, !is_number, !to.is_some_and(|to| to.is_const))
+                };
+                if holds(ty) > holds(known) {
                     *known = ty;
                 }
                 if declaration.thread_local {

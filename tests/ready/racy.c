@@ -3249,3 +3249,225 @@ static PyObject *f(PyObject *self, PyObject *call)
     PyMem_Free(mem);
     return r;
 }
+
+/*** an atomic store that is made of what was loaded: `p` by `__atomic_store_n` in `bump` */
+typedef struct { PyObject_HEAD long n; } Item;
+static void bump(long *p) { __atomic_store_n(p, __atomic_load_n(p, 0) + 1, 0); }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    bump(&((Item *)arg)->n);
+    Py_RETURN_NONE;
+}
+
+/*** memory that is written after an atomic store gave it away: `job->n` in `f` */
+typedef struct { int n; } job_t;
+typedef struct { PyObject_HEAD job_t *job; } Item;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    job_t *job = calloc(1, sizeof *job);
+    if (job == NULL) { return PyErr_NoMemory(); }
+    __atomic_store_n((void **)&((Item *)arg)->job, job, 3);
+    job->n = 1;
+    Py_RETURN_NONE;
+}
+
+/*** what a failed exchange found: `((Item *)arg)->job` in `f` */
+typedef struct { int n; } job_t;
+typedef struct { PyObject_HEAD job_t *job; } Item;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    job_t own = {0}, *j = &own;
+    __atomic_compare_exchange_n(&((Item *)arg)->job, &j, NULL, 0, 4, 2);
+    j->n++;
+    Py_RETURN_NONE;
+}
+
+/*** an address byte by byte: `at->n` in `f` */
+typedef struct { long n; } job_t;
+static void unpack(const char *from, void *to, size_t size)
+{
+    unsigned char *at = to;
+    for (size_t i = 0; i < size; i++) { at[i] = (unsigned char)(from[i] - 'a'); }
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    job_t own = {0}, *at = &own;
+    const char *text = PyUnicode_AsUTF8(arg);
+    if (text == NULL) { return NULL; }
+    unpack(text, &at, sizeof at);
+    at->n++;
+    Py_RETURN_NONE;
+}
+
+/*** an address in two halves: `job->n` in `f` */
+typedef struct { long n; } job_t;
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    unsigned int high, low;
+    job_t *job;
+    if (!PyArg_ParseTuple(args, "II", &high, &low)) { return NULL; }
+    job = (job_t *)((unsigned long)high << 32 | low);
+    job->n++;
+    Py_RETURN_NONE;
+}
+
+/*** an address that was text: `job->n` in `f` */
+typedef struct { long n; } job_t;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    job_t own = {0}, *job = &own;
+    const char *text = PyUnicode_AsUTF8(arg);
+    if (text == NULL) { return NULL; }
+    if (*text) { job = (job_t *)strtoul(text, NULL, 16); }
+    job->n++;
+    Py_RETURN_NONE;
+}
+
+/*** a copy of a constant that leads to a variable: `all.job->n` in `f` */
+typedef struct { long n; } job_t;
+struct options { job_t *job; int level; };
+extern job_t shared_job;
+static const struct options defaults = {&shared_job, 1};
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    struct options all;
+    memcpy(&all, &defaults, sizeof all);
+    all.job->n++;
+    Py_RETURN_NONE;
+}
+
+/*** memory that goes through a pipe: `job->n` in `f` */
+#include <unistd.h>
+typedef struct { int n; } job_t;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    job_t *job = calloc(1, sizeof *job);
+    int to = (int)PyLong_AsLong(arg);
+    if (job == NULL) { return PyErr_NoMemory(); }
+    if (write(to, &job, sizeof job) < 0) { return PyErr_SetFromErrno(PyExc_OSError); }
+    job->n = 1;
+    Py_RETURN_NONE;
+}
+
+/*** data of a hook: `job->n` in `f` */
+typedef struct { int n; } job_t;
+static int hook(const char *event, PyObject *args, void *data) { return ((job_t *)data)->n; }
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    job_t *job = calloc(1, sizeof *job);
+    if (job == NULL) { return PyErr_NoMemory(); }
+    if (PySys_AddAuditHook(hook, job) < 0) { return NULL; }
+    job->n = 1;
+    Py_RETURN_NONE;
+}
+
+/*** what a converter makes an object of: `job->n` in `f` */
+typedef struct { int n; } job_t;
+static PyObject *f(PyObject *self, PyObject *list)
+{
+    job_t *job = calloc(1, sizeof *job);
+    PyObject *made;
+    if (job == NULL) { return PyErr_NoMemory(); }
+    made = Py_BuildValue("O&", PyLong_FromVoidPtr, job);
+    if (made == NULL || PyList_Append(list, made) < 0) { return NULL; }
+    job->n = 1;
+    return made;
+}
+
+/*** an object behind the dots of a helper: `item->n` in `f` */
+typedef struct { PyObject_HEAD long n; } Item;
+extern PyTypeObject ItemType;
+static int push(PyObject *list, int n, ...)
+{
+    va_list all;
+    va_start(all, n);
+    n = PyList_Append(list, va_arg(all, PyObject *));
+    va_end(all);
+    return n;
+}
+static PyObject *f(PyObject *self, PyObject *list)
+{
+    Item *item = PyObject_New(Item, &ItemType);
+    if (item == NULL || push(list, 1, item) < 0) { return NULL; }
+    item->n = 1;
+    Py_DECREF(item);
+    Py_RETURN_NONE;
+}
+
+/*** a jump back to what ran before: `item->n` in `f` */
+#include <setjmp.h>
+typedef struct { PyObject_HEAD long n; } Item;
+extern PyTypeObject ItemType;
+struct reader { jmp_buf back; };
+static void fail(struct reader *r, PyObject *list, PyObject *item)
+{
+    if (PyList_Append(list, item) == 0) { longjmp(r->back, 1); }
+}
+static PyObject *f(PyObject *self, PyObject *list)
+{
+    struct reader *r = malloc(sizeof *r);
+    Item *item = PyObject_New(Item, &ItemType);
+    if (r == NULL || item == NULL) { return PyErr_NoMemory(); }
+    setjmp(r->back);
+    item->n = 1;
+    fail(r, list, (PyObject *)item);
+    free(r);
+    Py_RETURN_NONE;
+}
+
+/*** two arguments, in any order: `item->n` in `fill` */
+typedef struct { PyObject_HEAD long n; } Item;
+extern PyTypeObject ItemType;
+static int both(int first, int second) { return first < 0 || second < 0 ? -1 : 0; }
+static int fill(Item *item) { item->n = 1; return 0; }
+static PyObject *f(PyObject *self, PyObject *list)
+{
+    Item *item = PyObject_New(Item, &ItemType);
+    if (item == NULL) { return NULL; }
+    if (both(fill(item), PyList_Append(list, (PyObject *)item)) < 0) { return NULL; }
+    Py_DECREF(item);
+    Py_RETURN_NONE;
+}
+
+/*** a variable of a header that is not here: `at[0]` in `f` */
+#include <getopt.h>
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    char own[2] = "", *at = own;
+    if (arg == Py_None) { at = optarg; }
+    at[0] = 1;
+    Py_RETURN_NONE;
+}
+
+/*** the name of the thread in an object: `((Item *)arg)->name` by `prctl` in `f` */
+#include <sys/prctl.h>
+typedef struct { PyObject_HEAD char name[16]; } Item;
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    if (prctl(PR_GET_NAME, ((Item *)arg)->name) < 0) { return NULL; }
+    Py_RETURN_NONE;
+}
+
+/*** assembly that hides a pointer: `__asm__` in `hide` */
+typedef struct { PyObject_HEAD long n; } Item;
+static long *hide(long *from)
+{
+    long *to;
+    __asm__("" : "=r"(to) : "0"(from));
+    return to;
+}
+static PyObject *f(PyObject *self, PyObject *arg)
+{
+    *hide(&((Item *)arg)->n) = 1;
+    Py_RETURN_NONE;
+}
+
+/*** text in a buffer that is given: `&name` by `PyArg_ParseTuple` in `f` */
+typedef struct { PyObject_HEAD char name[16]; } Item;
+static PyObject *f(PyObject *self, PyObject *args)
+{
+    char *name = ((Item *)self)->name;
+    Py_ssize_t size = 16;
+    if (!PyArg_ParseTuple(args, "es#", "utf-8", &name, &size)) { return NULL; }
+    Py_RETURN_NONE;
+}

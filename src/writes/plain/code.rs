@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Plain;
+use super::order::Order;
 use super::origin::Root;
 use super::touches::Touch;
 use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Type};
@@ -24,6 +25,8 @@ pub(super) struct Code<'a> {
     pub(super) item: ItemId,
     pub(super) function: &'a Function,
     pub(super) cfg: Cfg,
+    /// What may run in any order.
+    pub(super) order: Order,
     /// The functions of the package that it calls by name.
     own: FxHashMap<Box<str>, Vec<ItemId>>,
     /// The calls that may do something with objects which the package keeps.
@@ -61,6 +64,7 @@ impl<'a> Code<'a> {
         let mut code = Self {
             item,
             function,
+            order: Order::new(&function.tree, &cfg),
             cfg,
             own,
             touching,
@@ -89,7 +93,7 @@ impl<'a> Code<'a> {
     pub(super) fn births(&self, root: Root) -> &[Point] {
         match root {
             Root::Made(call) => self.defs.get(&call).map_or(&[], Vec::as_slice),
-            Root::Stack(_) | Root::Literal(_) | Root::Param(_) | Root::Within(_) => &[],
+            _ => &[],
         }
     }
 
@@ -315,7 +319,7 @@ impl<'p, 'c, 'a> Frame<'p, '_, 'c, 'a> {
         // `PyTuple_Type.tp_alloc`, `Py_TYPE(self)->tp_free`
         let is_table = match (owner, &tree.expr(base).kind) {
             (Some(owner), _) => owner == "struct _typeobject" || is_table(&owner),
-            (None, ExprKind::Name(Name::Global(name))) => !self.plain.is_variable(name),
+            (None, ExprKind::Name(Name::Global(name))) => self.plain.is_named_by_python(name),
             (None, _) => tree.called(base).is_some_and(|it| effects(it).is_some()),
         };
         match place.path.last() {

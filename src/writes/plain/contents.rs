@@ -14,7 +14,9 @@ use super::escape::Escapes;
 use super::origin::{Foreign, Origin, Origins, Result, Root};
 use super::touches::Touch;
 use super::{Summary, bit};
-use crate::capi::{Gives, OutKind, acts, copies_memory, effects, fills, writes};
+use crate::capi::{
+    Gives, OutKind, acts, copies_memory, effects, fills, is_atomic, sets_bytes, writes,
+};
 use crate::cfg::{Base, Callee, Instr, InstrKind, Operand, Place, Point, Source, TempId};
 use crate::rule::ItemId;
 
@@ -31,6 +33,9 @@ impl Frame<'_, '_, '_, '_> {
             }
             // The type of an object, and what it inherits.
             _ if self.is_object(root) => {
+                all.add(Foreign::KEPT.into());
+            }
+            Root::Constant => {
                 all.add(Foreign::KEPT.into());
             }
             Root::Made(_) | Root::Stack(_) | Root::Literal(_) => {}
@@ -146,7 +151,12 @@ impl Frame<'_, '_, '_, '_> {
             if does.stored_into(number) {
                 let roots = self.of(found, arg).roots;
                 for root in self.closure(found, &roots) {
-                    grows |= found.add(root, value.clone());
+                    let number = match roots.contains(&root) {
+                        true => does.stores.number,
+                        false => does.bytes_within,
+                    };
+                    let value = value.clone();
+                    grows |= found.add(root, Origin { number, ..value });
                 }
             }
         }
@@ -183,11 +193,17 @@ impl Frame<'_, '_, '_, '_> {
         if let Some(copied) = copies_memory(name) {
             // `memcpy(&job, self, sizeof job)`
             let from = args.get(copied.from).filter(|_| copied.to == number)?;
-            let all = self.held(found, &self.of(found, from));
-            return Some(match self.leads_to_numbers(instr.source, number) {
-                true => all.foreign.into(),
-                false => all,
+            let is_numbers = |at| self.leads_to_numbers(instr.source, at);
+            let from = self.of(found, from);
+            return Some(match () {
+                () if is_numbers(copied.to) => self.held(found, &from).bytes(),
+                () if is_numbers(copied.from) || from.roots.is_empty() => Origin::UNKNOWN,
+                () => self.held(found, &from),
             });
+        }
+        if is_atomic(name) {
+            // `atomic_compare_exchange_strong(&self->job, &old, job)`
+            return Some(Foreign::KEPT.into());
         }
         let effects = effects(name);
         if fills(name, 0) && number == 0 {
@@ -205,13 +221,26 @@ impl Frame<'_, '_, '_, '_> {
             Some(OutKind::Pointer) if lender.is_some() => lender.map(|it| self.of(found, it)),
             // `_PyBytes_Resize(&bytes, n)`
             Some(OutKind::Inout | OutKind::Memory) => Some(Origin::of(Root::Made(*dst))),
-            // `memset(buffer, 0, n)`: no pointers are stored in an array of numbers.
-            _ if self.leads_to_numbers(instr.source, number) => None,
-            None if acts(name).is_some_and(|act| act.is_plain) => None,
+            _ if sets_bytes(name) => None,
+            // No pointers are stored where numbers are.
+            _ if self.leads_to_numbers(instr.source, number) => {
+                let is_filled =
+                    effects.is_none() && writes(name).is_none_or(|row| row.behind(number));
+                (is_filled && self.may_be_part(&args[number])).then_some(Origin::NUMBER)
+            }
+            None if acts(name).is_some_and(|act| act.is_plain) => Some(Origin::NUMBER),
             None if effects.is_none() && writes(name).is_some_and(|row| !row.behind(number)) => {
                 None
             }
             _ => Some(self.like_objects(found, instr.source, args)),
+        }
+    }
+
+    /// Whether bytes of an address may come to be where a pointer to numbers leads.
+    fn may_be_part(&self, pointer: &Operand) -> bool {
+        match pointer {
+            Operand::AddressOf(place) => self.is_raw(place),
+            _ => true,
         }
     }
 
@@ -236,9 +265,8 @@ impl Frame<'_, '_, '_, '_> {
     ) -> Origin {
         let mut all = Origin::from(result.foreign);
         all.number = result.number;
-        if result.made {
-            all.roots.insert(Root::Made(dst));
-        }
+        all.roots.extend(result.made.then_some(Root::Made(dst)));
+        all.roots.extend(result.constant.then_some(Root::Constant));
         for (at, arg) in args.iter().enumerate().take(32) {
             if result.params & (1 << at) != 0 {
                 all.add(self.of(found, arg));
@@ -269,11 +297,17 @@ impl Frame<'_, '_, '_, '_> {
         let is_out = |root| escapes.has(root);
         let (mut stores, mut stored) = (Result::default(), 0);
         let mut given = BTreeSet::new();
+        let mut bytes_within = false;
         for (root, content) in &origins.contents {
             if let Root::Param(at) | Root::Within(at) = *root {
+                let is_number = stores.number;
                 stored |= bit(at);
                 stores.add(content, is_out);
                 given.extend(&content.roots);
+                if matches!(root, Root::Within(_)) {
+                    bytes_within |= content.number;
+                    stores.number = is_number;
+                }
             }
         }
         for (_, value) in self.code.returned() {
@@ -290,6 +324,7 @@ impl Frame<'_, '_, '_, '_> {
             result: escapes.result(*self, origins),
             inside,
             stores,
+            bytes_within,
             stored,
             escapes: params,
             escapes_within: within,

@@ -12,8 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::code::{Code, Frame};
 use super::origin::{Foreign, Origin, Origins, Result, Root};
 use crate::ast::ExprId;
-use crate::capi::{Returns, acts, copies_memory, counts, effects, fills, keeps_pointer, writes};
-use crate::cfg::{Base, Callee, InstrKind, Operand, Point, Source, reaches};
+use crate::capi::{
+    Built, Returns, acts, built, copies_memory, counts, effects, fills, is_atomic, keeps_pointer,
+    writes,
+};
+use crate::cfg::{Base, Callee, InstrKind, Operand, Place, Point, Source, reaches};
 use crate::rule::ItemId;
 
 /// The points at which others get what a function has for itself.
@@ -36,7 +39,9 @@ impl Escapes {
     }
 
     fn add(&mut self, root: Root, at: Point) {
-        self.0.entry(root).or_default().insert(at);
+        if root != Root::Constant {
+            self.0.entry(root).or_default().insert(at);
+        }
     }
 
     /// Adds what was found elsewhere; whether that is new.
@@ -58,8 +63,11 @@ impl Escapes {
     /// Whether others may have the memory when the step at `at` runs: a path leads there from where
     /// they got it, on which it is not made anew by `births`.
     pub(super) fn is_out(&self, code: &Code<'_>, root: Root, at: Point, births: &[Point]) -> bool {
-        self.of(root)
-            .any(|from| reaches(&code.cfg, from.next(), at, births) && !births.contains(&at))
+        let leads = |from: Point| {
+            code.order.is_open(code, from, at)
+                || reaches(&code.cfg, from.next(), at, births) && !births.contains(&at)
+        };
+        self.of(root).any(leads)
     }
 
     /// Whose the memory may be that `operand` points into at a point.
@@ -185,6 +193,11 @@ impl Finder<'_, '_, '_, '_> {
                     self.let_out(self.origin(value).roots, at);
                 }
             }
+            InstrKind::Load { place, .. } => self.load(at, place, source),
+            // `(unsigned)((uintptr_t)job >> 32)`: half of an address, which may be put together again.
+            InstrKind::Cast { src, ty, .. } if self.frame.types().is_below_address(ty) => {
+                self.let_out(self.origin(src).roots, at);
+            }
             InstrKind::Call { callee, args, .. } => {
                 let call = match source {
                     Source::Expr(call) => Some(call),
@@ -203,10 +216,23 @@ impl Finder<'_, '_, '_, '_> {
         }
     }
 
+    /// Bytes of pointers, which may be put together again: `to[i] = ((char *)&job)[i];`
+    fn load(&mut self, at: Point, place: &Place, source: Source) {
+        if !self.frame.is_number_of(source) || !self.frame.is_raw(place) {
+            return;
+        }
+        let held = match &place.base {
+            Base::Deref(pointer) => self.held(&self.origin(pointer).roots),
+            Base::Local(local) => self.held(&[Root::Stack(*local)].into()),
+            Base::Global(_) | Base::Unnamed(_) => return,
+        };
+        self.let_out(held, at);
+    }
+
     /// Whether a pointer leads to memory that the function has for itself.
     fn is_own(&self, pointer: &Operand) -> bool {
         let to = self.origin(pointer);
-        !to.foreign.given && !to.roots.is_empty()
+        !to.foreign.given && !to.roots.is_empty() && !to.roots.contains(&Root::Constant)
     }
 
     fn argument(
@@ -227,7 +253,12 @@ impl Finder<'_, '_, '_, '_> {
         let own = callee.name().map_or(&[][..], |it| self.frame.code.own(it));
         if !own.is_empty() {
             let does = |item: &ItemId| self.frame.plain.does(*item);
-            if own.iter().any(|item| does(item).lets_out(number)) {
+            // What is behind `...` is not followed.
+            let is_named = |item: &ItemId| number < self.frame.plain.parameters(*item);
+            if own
+                .iter()
+                .any(|item| does(item).lets_out(number) || !is_named(item))
+            {
                 self.let_out(roots, at);
             } else if own.iter().any(|item| does(item).lets_out_within(number)) {
                 self.let_out(self.held(&roots), at);
@@ -244,7 +275,7 @@ impl Finder<'_, '_, '_, '_> {
         } else if self.escapes_by(callee, number, call) {
             self.let_out(roots, at);
         } else {
-            self.let_held_out(callee, &roots, at);
+            self.let_held_out(callee, number, &roots, at);
         }
     }
 
@@ -264,10 +295,10 @@ impl Finder<'_, '_, '_, '_> {
     }
 
     /// A call gets something in which there are pointers.
-    fn let_held_out(&mut self, callee: &Callee, roots: &BTreeSet<Root>, at: Point) {
+    fn let_held_out(&mut self, callee: &Callee, number: usize, roots: &BTreeSet<Root>, at: Point) {
         for &root in roots {
             let is_read = match self.frame.is_object(root) {
-                false => self.may_read(callee),
+                false => self.may_read(callee, number),
                 // An item may be taken out of it again.
                 true => !callee
                     .name()
@@ -291,7 +322,8 @@ impl Finder<'_, '_, '_, '_> {
         }
         let container = self.origin(&args[0]);
         // The caller may hand on a container that it gave.
-        let is_own = |root: &Root| !matches!(root, Root::Param(_) | Root::Within(_));
+        let is_own =
+            |root: &Root| matches!(root, Root::Made(_) | Root::Stack(_) | Root::Literal(_));
         !container.foreign.given
             && !container.roots.is_empty()
             && container.roots.iter().all(is_own)
@@ -313,13 +345,18 @@ impl Finder<'_, '_, '_, '_> {
         }
     }
 
-    /// Whether a callee may look at pointers in what it gets.
-    fn may_read(&self, callee: &Callee) -> bool {
+    /// Whether a callee may look at pointers in what it gets as argument `number`, and hand them on: what is
+    /// written to a pipe is read by others.
+    fn may_read(&self, callee: &Callee, number: usize) -> bool {
         match callee {
             Callee::Indirect(_) => true,
             Callee::Named(name) => match (effects(name), writes(name)) {
                 (Some(effects), _) => effects.runs_python || effects.returns == Returns::New,
-                (None, Some(row)) => row.keeps.is_some(),
+                (None, Some(row)) => {
+                    let acts = acts(name).filter(|acts| !acts.frees);
+                    row.keeps.is_some()
+                        || !row.behind(number) && acts.is_some_and(|it| it.hands_on())
+                }
                 (None, None) => true,
             },
         }
@@ -330,11 +367,17 @@ impl Finder<'_, '_, '_, '_> {
         let Callee::Named(name) = callee else {
             return true;
         };
+        // `eventfd_write(to, (uint64_t)job)`, `dprintf(to, "%p", job)`
+        if call.is_some_and(|it| self.frame.is_number(it, number) || self.is_printed(it, number)) {
+            return true;
+        }
         if let Some(effects) = effects(name) {
             if counts(name).is_some() {
                 return false;
             }
-            let is_taken = effects.steals(number).is_some() || keeps_pointer(name, number);
+            let is_taken = effects.steals(number).is_some()
+                || keeps_pointer(name, number)
+                || call.is_none_or(|call| self.is_converted(name, call, number));
             // `PyObject_CallFunction(callback, "n", (Py_ssize_t)p)`
             let is_number = call.is_some_and(|call| self.frame.is_number(call, number));
             let is_object = is_number || call.is_none_or(|call| self.is_object(call, number));
@@ -344,9 +387,34 @@ impl Finder<'_, '_, '_, '_> {
             return is_taken || is_object && is_kept;
         }
         match writes(name) {
+            // `atomic_store(&self->job, job)`
+            Some(_) | None if is_atomic(name) => number > 0,
             Some(row) => row.keeps.is_some(),
             None => true,
         }
+    }
+
+    /// Whether a text before an argument says that an address is printed.
+    fn is_printed(&self, call: ExprId, number: usize) -> bool {
+        let tree = &self.frame.code.function.tree;
+        let mut texts = tree.arguments(call).iter().take(number);
+        texts.any(|&text| {
+            let text = tree.as_string(text);
+            text.is_some_and(|text| text.windows(2).any(|unit| unit == b"%p"))
+        })
+    }
+
+    /// Whether a format may give an argument to a converter: `Py_BuildValue("O&", PyLong_FromVoidPtr, job)`.
+    fn is_converted(&self, name: &str, call: ExprId, number: usize) -> bool {
+        let format = effects(name).and_then(|it| it.format).map(usize::from);
+        let Some((format, unit)) = format.and_then(|at| Some((at, number.checked_sub(at + 1)?)))
+        else {
+            return false;
+        };
+        let text = self.frame.argument(call, format);
+        let text = text.and_then(|text| self.frame.code.function.tree.as_string(text));
+        let known = text.and_then(built);
+        known.is_none_or(|units| units.get(unit).is_none_or(|it| *it == Built::Converted))
     }
 
     fn is_object(&self, call: ExprId, number: usize) -> bool {

@@ -9,7 +9,9 @@ use super::escape::Escapes;
 use super::origin::{Foreign, Origin, Origins, Root};
 use crate::ast::{BinaryOp, ExprId, ExprKind, LocalId, UnaryOp};
 use crate::capi::{Gives, Returns, effects, writes};
-use crate::cfg::{Base, Callee, Instr, InstrKind, Op, Operand, Place, Point, Source, TempId};
+use crate::cfg::{
+    Base, Callee, Instr, InstrKind, Op, Operand, Place, Point, Projection, Source, TempId,
+};
 
 impl Origins {
     /// `out` is what is known of where others get memory.
@@ -42,7 +44,10 @@ impl Frame<'_, '_, '_, '_> {
                 let mut value = self.stored(found, instr.source, value);
                 if self.is_number_of(instr.source) && !self.code.is_tracked(place) {
                     // Who finds the number there finds no address that is followed.
-                    value = value.foreign.into();
+                    value = match self.is_raw(place) {
+                        true => value.bytes(),
+                        false => value.foreign.into(),
+                    };
                 }
                 grows |= self.keep(found, place, value);
             }
@@ -59,9 +64,8 @@ impl Frame<'_, '_, '_, '_> {
         match operand {
             Operand::Temp(temp) => found.temps[temp.0 as usize].clone(),
             Operand::AddressOf(place) => self.address(found, place),
-            Operand::Null | Operand::Int(_) | Operand::Str(_) | Operand::Unknown => {
-                Origin::default()
-            }
+            Operand::Null | Operand::Int(_) | Operand::Str(_) => Origin::default(),
+            Operand::Unknown => Origin::UNKNOWN,
         }
     }
 
@@ -70,7 +74,7 @@ impl Frame<'_, '_, '_, '_> {
         match &place.base {
             Base::Local(local) if self.code.is_automatic(*local) => Origin::of(Root::Stack(*local)),
             Base::Global(name) if self.plain.is_type(name) => Foreign::SELF.into(),
-            Base::Global(name) if self.plain.is_constant(name) => Origin::default(),
+            Base::Global(name) if self.plain.is_constant(name) => Origin::of(Root::Constant),
             Base::Local(_) | Base::Global(_) => Foreign::KEPT.into(),
             Base::Deref(pointer) => self.of(found, pointer),
             Base::Unnamed(expr) => Origin::of(Root::Literal(*expr)),
@@ -82,16 +86,12 @@ impl Frame<'_, '_, '_, '_> {
         match &instr.kind {
             InstrKind::Load { dst, place } => self.load(found, at, instr, (*dst, place)),
             InstrKind::Copy { src, .. } => self.of(found, src),
-            InstrKind::Cast { ty, .. } if self.types().is_below_address(ty) => Origin::default(),
-            InstrKind::Cast { src, ty, .. } => {
-                let mut origin = self.of(found, src);
-                if origin.number && !self.types().is_number(ty) {
-                    // `(char *)PyLong_AsSize_t(address)`
-                    origin.add(Foreign::GIVEN.into());
-                    origin.number = false;
-                }
-                origin
-            }
+            InstrKind::Cast { src, ty, .. } => match self.of(found, src) {
+                origin if self.types().is_below_address(ty) => origin.bytes(),
+                origin if self.types().is_number(ty) => origin,
+                // `(char *)PyLong_AsSize_t(address)`
+                origin => origin.as_address(),
+            },
             InstrKind::Op { op, operands, .. } => match op {
                 Op::Binary(BinaryOp::LogicalAnd | BinaryOp::LogicalOr)
                 | Op::Unary(UnaryOp::Not) => Origin::default(),
@@ -128,24 +128,27 @@ impl Frame<'_, '_, '_, '_> {
         (dst, place): (TempId, &Place),
     ) -> Origin {
         let ty = self.type_at(instr.source);
-        if ty.is_some_and(|ty| self.types().is_array(ty)) {
+        // `unsigned char key[4]` is a pointer if it is a parameter.
+        let is_param = |local| self.code.function.params.contains(&local);
+        if ty.is_some_and(|ty| self.types().is_array(ty)) && !place.as_local().is_some_and(is_param)
+        {
             return self.address(found, place);
         }
-        if ty.is_some_and(|ty| self.types().is_below_address(ty)) {
-            return Origin::default();
-        }
         let is_number = ty.is_some_and(|ty| self.types().is_number(ty));
-        match &place.base {
+        let value = match &place.base {
             Base::Local(local) if self.code.is_automatic(*local) => {
                 self.loaded(found, at, (dst, *local, is_number))
             }
             // `Py_None`, `PyUnicode_FSConverter`, a function of the package
-            Base::Global(name) if !self.plain.is_variable(name) => Origin::default(),
+            Base::Global(name) if self.plain.is_named_by_python(name) => Origin::default(),
+            // `SEEK_SET`
+            Base::Global(name) if self.plain.is_macro(name) => Origin::NUMBER,
             _ if is_number => Origin::NUMBER,
             Base::Local(_) | Base::Global(_) => Foreign::KEPT.into(),
             Base::Deref(pointer) => self.read(found, (pointer, at)),
             Base::Unnamed(expr) => self.content(found, Root::Literal(*expr)),
-        }
+        };
+        if is_number { value } else { value.as_address() }
     }
 
     /// What is computed of operands: in `text + n` the pointer counts, in `(size_t)text & ~(size_t)63` what
@@ -229,7 +232,7 @@ impl Frame<'_, '_, '_, '_> {
         let mut params = self.code.function.params.iter();
         let at = params.position(|&param| param == local);
         match at {
-            _ if self.types().is_below_address(ty) => Origin::default(),
+            _ if self.types().is_below_address(ty) => Origin::NUMBER,
             Some(at) => Origin {
                 number: self.types().is_number(ty),
                 ..self.plain.param(self.code.item, at)
@@ -269,7 +272,7 @@ impl Frame<'_, '_, '_, '_> {
             (Some(row), _) => match row.gives {
                 Gives::Fresh => Origin::of(Root::Made(dst)),
                 Gives::Argument(at) | Gives::Part(at) => argument(at),
-                Gives::Number => Origin::default(),
+                Gives::Number => Origin::NUMBER,
                 Gives::Shared | Gives::Lent | Gives::Held(_) | Gives::Attributes => {
                     self.like_arguments(found, args)
                 }
@@ -318,6 +321,21 @@ impl Frame<'_, '_, '_, '_> {
         match self.slot(pointer) {
             Some("tp_alloc") if !self.plain.walk.allocates => Origin::of(Root::Made(dst)),
             _ => Foreign::GIVEN.into(),
+        }
+    }
+
+    /// Whether a place is not a member by its name, so that what is stored there may be a part of anything:
+    /// `text[i]`, `*word`.
+    pub(super) fn is_raw(&self, place: &Place) -> bool {
+        match (&place.path[..], &place.base) {
+            // `struct range all = {0, n};`
+            ([Projection::Index(_)], Base::Local(local)) => {
+                let ty = &self.code.function.tree.local(*local).ty;
+                self.types().is_array(ty) || self.types().pointee(ty).is_some()
+            }
+            ([.., Projection::Index(_)], _) => true,
+            ([.., Projection::Field(_)], _) | ([], Base::Local(_) | Base::Global(_)) => false,
+            ([], Base::Deref(_) | Base::Unnamed(_)) => true,
         }
     }
 }

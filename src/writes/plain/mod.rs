@@ -20,6 +20,7 @@ mod contents;
 mod escape;
 mod flow;
 mod makers;
+mod order;
 mod origin;
 mod steps;
 mod touches;
@@ -31,6 +32,7 @@ use rustc_hash::FxHashMap;
 
 use super::walk::Walk;
 use crate::ast::Type;
+use crate::capi::{self, writes};
 use crate::cfg::TempId;
 use crate::roles::is_table;
 use crate::rule::ItemId;
@@ -79,6 +81,8 @@ struct Summary {
     inside: Result,
     /// What it stores in memory of its callers.
     stores: Result,
+    /// Whether it stores bytes, of which addresses may be put together, where those lead to.
+    bytes_within: bool,
     /// The parameters behind which it does, a bit for each.
     stored: u32,
     /// The parameters that others may have after a call, a bit for each.
@@ -93,6 +97,7 @@ impl BitOrAssign for Summary {
         self.result |= other.result;
         self.inside |= other.inside;
         self.stores |= other.stores;
+        self.bytes_within |= other.bytes_within;
         self.stored |= other.stored;
         self.escapes |= other.escapes;
         self.escapes_within |= other.escapes_within;
@@ -105,6 +110,7 @@ impl Summary {
         result: Result::UNKNOWN,
         inside: Result::UNKNOWN,
         stores: Result::UNKNOWN,
+        bytes_within: true,
         stored: u32::MAX,
         escapes: u32::MAX,
         escapes_within: u32::MAX,
@@ -273,23 +279,37 @@ impl<'w, 'c, 'a> Plain<'w, 'c, 'a> {
         summary.map_or_else(Touch::default, |it| it.touch)
     }
 
+    /// How many parameters a function has by name.
+    fn parameters(&self, item: ItemId) -> usize {
+        let function = self.walk.cx.function(item);
+        function.map_or(0, |function| function.params.len())
+    }
+
     /// Whether a name of file scope is a type.
     fn is_type(&self, name: &str) -> bool {
         let ty = self.walk.variable_type(name);
         ty.and_then(Type::name) == Some("PyTypeObject")
     }
 
-    fn is_variable(&self, name: &str) -> bool {
-        self.walk.variable_type(name).is_some()
+    /// Whether a name that no file declares is one of Python or the C library: `Py_None`, `PyList_Type`, `free`.
+    fn is_named_by_python(&self, name: &str) -> bool {
+        let is_known = || !capi::is_unknown(name) || writes(name).is_some();
+        let is_python = || name.starts_with("Py") || name.starts_with("_Py");
+        self.walk.is_function(name)
+            || self.walk.variable_type(name).is_none() && (is_python() || is_known())
+    }
+
+    /// Whether a name that no file declares is written as constants are: `SEEK_SET`.
+    fn is_macro(&self, name: &str) -> bool {
+        let is_declared = self.walk.variable_type(name).is_some();
+        !is_declared && !name.contains(|c: char| c.is_ascii_lowercase())
     }
 
     /// Whether a name of file scope is a function, a table that Python reads, or cannot be written.
     fn is_constant(&self, name: &str) -> bool {
-        self.walk.is_function(name)
-            || match self.walk.variable_type(name) {
-                Some(ty) => ty.is_const || ty.name().is_some_and(is_table),
-                // `Py_None`, `PyList_Type`, `PyExc_ValueError`
-                None => true,
-            }
+        match self.walk.variable_type(name) {
+            Some(ty) => ty.is_const || ty.name().is_some_and(is_table),
+            None => self.is_named_by_python(name) || self.is_macro(name),
+        }
     }
 }

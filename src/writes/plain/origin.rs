@@ -27,6 +27,8 @@ pub(super) enum Root {
     Param(usize),
     /// What can be reached from there when the function begins.
     Within(usize),
+    /// A constant, whose pointers may lead to what others have.
+    Constant,
 }
 
 /// Whose a pointer may be, besides the function's own.
@@ -109,6 +111,29 @@ impl Origin {
         number: true,
     };
 
+    /// Something of which not even the type is known.
+    pub(super) const UNKNOWN: Self = Self {
+        foreign: Foreign::GIVEN,
+        roots: BTreeSet::new(),
+        number: true,
+    };
+
+    /// The bytes of it, one of several of which an address may be put together.
+    pub(super) fn bytes(&self) -> Self {
+        Self {
+            number: self.number || self.is_followed(),
+            ..Self::default()
+        }
+    }
+
+    /// It as an address: what a number says may be anybody's.
+    pub(super) fn as_address(mut self) -> Self {
+        if std::mem::take(&mut self.number) {
+            self.foreign |= Foreign::GIVEN;
+        }
+        self
+    }
+
     /// Adds what another path gives; whether that is new.
     pub(super) fn add(&mut self, other: Self) -> bool {
         let before = (self.foreign, self.roots.len(), self.number);
@@ -141,6 +166,8 @@ pub(super) struct Result {
     pub(super) foreign: Foreign,
     /// Whether it may be a number of which nobody knows whether it is an address.
     pub(super) number: bool,
+    /// Whether it may be a constant.
+    pub(super) constant: bool,
     /// The parameters that it may be, a bit for each.
     pub(super) params: u32,
     /// The parameters from which it can be reached, a bit for each.
@@ -152,6 +179,7 @@ impl BitOrAssign for Result {
         self.made |= other.made;
         self.foreign |= other.foreign;
         self.number |= other.number;
+        self.constant |= other.constant;
         self.params |= other.params;
         self.within |= other.within;
     }
@@ -162,6 +190,7 @@ impl Result {
         made: false,
         foreign: Foreign::KEPT,
         number: true,
+        constant: false,
         params: 0,
         within: 0,
     };
@@ -174,6 +203,7 @@ impl Result {
             match root {
                 _ if is_out(root) => self.foreign |= Foreign::GIVEN,
                 Root::Made(_) => self.made = true,
+                Root::Constant => self.constant = true,
                 Root::Param(at) if at < 32 => self.params |= 1 << at,
                 Root::Within(at) if at < 32 => self.within |= 1 << at,
                 _ => self.foreign |= Foreign::GIVEN,

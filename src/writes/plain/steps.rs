@@ -99,7 +99,10 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
 
     fn store(&mut self, at: Point, expr: ExprId, place: &Place) {
         let is_of_others = match &place.base {
-            Base::Deref(pointer) => self.foreign(pointer, at).given,
+            Base::Deref(pointer) => {
+                let origin = self.frame.of(self.origins, pointer);
+                origin.roots.is_empty() || self.foreign(pointer, at).given
+            }
             // `view = PyMemoryView_FromMemory(mem, 64, PyBUF_WRITE); … mem[0] = 1;`
             Base::Local(local) if self.code().is_automatic(*local) => {
                 self.escapes
@@ -194,7 +197,9 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
                 return;
             }
         };
-        if !self.code().own(name).is_empty() {
+        let own = self.code().own(name);
+        if !own.is_empty() {
+            self.unnamed(at, expr, (name, args), own);
             return;
         }
         if capi::is_unknown(name) && writes(name).is_none() {
@@ -205,12 +210,32 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
         }
         for number in 0..args.len() {
             if self.changes(at, expr, (name, args), number) {
-                let text = match self.frame.argument(expr, number) {
-                    Some(arg) => walk.text(self.code().item, arg),
-                    None => format!("argument {}", number + 1),
-                };
-                self.leave(expr, What::by(text, name));
+                self.leave(expr, What::by(self.written_argument(expr, number), name));
             }
+        }
+    }
+
+    /// What a function of the package gets behind `...` may be written there: `PyArg_VaParse(args, format, list)`.
+    fn unnamed(
+        &mut self,
+        at: Point,
+        call: ExprId,
+        (name, args): (&str, &[Operand]),
+        own: &[ItemId],
+    ) {
+        let named = own.iter().map(|&item| self.frame.plain.parameters(item));
+        let named = named.min().unwrap_or_default();
+        for (number, arg) in args.iter().enumerate().skip(named) {
+            if self.is_for_result(call, number) && self.foreign(arg, at).given {
+                self.leave(call, What::by(self.written_argument(call, number), name));
+            }
+        }
+    }
+
+    fn written_argument(&self, call: ExprId, number: usize) -> String {
+        match self.frame.argument(call, number) {
+            Some(arg) => self.walk().text(self.code().item, arg),
+            None => format!("argument {}", number + 1),
         }
     }
 
@@ -251,6 +276,16 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
         {
             return true;
         }
+        // `char *name = self->name; PyArg_ParseTuple(args, "es#", "utf-8", &name, &size)`
+        let format = |at| {
+            self.code()
+                .function
+                .tree
+                .as_string(self.frame.argument(call, at)?)
+        };
+        if capi::fills_given_buffer(name, format) && self.leads_to_given(arg, at) {
+            return true;
+        }
         if let Some(row) = row
             && row.behind(number)
             && (row.names(number) || !is_object)
@@ -265,6 +300,14 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
             let is_read = is_read.and_then(|at| args.get(usize::from(at)));
             let is_read = matches!(is_read, Some(Operand::Int(read)) if *read != 0);
             return !is_read && self.foreign(arg, at).given;
+        }
+        if capi::is_atomic(name) {
+            // What atomic steps mean for each other is asked elsewhere, if it is clear what they change.
+            let is_named = matches!(arg, Operand::AddressOf(_));
+            return number == 0
+                && !is_named
+                && capi::sets_atomically(name)
+                && self.foreign(arg, at).given;
         }
         let act = acts(name).filter(|act| is_change(name, *act, number));
         if effects.is_none() && self.frame.is_number(call, number) {
@@ -289,6 +332,12 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
     fn leads_to_others(&self, arg: &Operand, at: Point) -> bool {
         let within = self.escapes.within(self.frame, self.origins, (arg, at));
         addressed_local(arg).is_none() && within.given
+    }
+
+    /// Whether a variable holds the address of what others may have.
+    fn leads_to_given(&self, arg: &Operand, at: Point) -> bool {
+        let within = self.escapes.within(self.frame, self.origins, (arg, at));
+        addressed_local(arg).is_some() && within.given
     }
 
     /// Whether an argument cannot be an address: a number is one only where a function takes either.
@@ -326,8 +375,7 @@ impl<'p, 'w, 'c, 'a> Steps<'p, 'w, 'c, 'a> {
 
 /// Whether a call changes its argument `number` for others to see.
 fn is_change(name: &str, act: Acts, number: usize) -> bool {
-    // What atomic steps mean for each other is asked elsewhere.
-    let is_other = act.runs_code() || act.frees || capi::is_atomic(name);
+    let is_other = act.runs_code() || act.frees;
     act.changes(number) && !is_other && counts(name).is_none()
 }
 
