@@ -2,27 +2,38 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::locks::Locks;
-use super::own::Own;
-use super::writes::Writers;
-use crate::ast::{ExprId, ExprKind, Function, Tree};
-use crate::facts::guarded_fields;
+use super::behind::Behind;
+use super::pointees::{pointee, reached};
 use crate::program::{Body, ItemId};
 use crate::roles::Role;
 use crate::rule::PackageCx;
-
-/// How many calls deep an object is followed.
-const MAX_DEPTH: u32 = 5;
 
 /// The state of the objects of one C type that threads share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectState {
     /// The struct, as methods name it.
     pub type_name: String,
-    /// The fields that methods change.
+    /// The fields that methods change, or that lead to what they change.
     pub fields: BTreeSet<String>,
+    /// Those of them that methods set.
+    pub set: BTreeSet<String>,
+    /// Those of them that lead to what methods change.
+    pub behind: BTreeSet<String>,
+    /// Other fields that methods use and that only `__init__` changes.
+    pub by_init: BTreeSet<String>,
     /// The methods that use one of them without a lock, in order of their items.
     pub methods: Vec<Method>,
+    /// Methods of other types whose objects lead to memory of the kind that methods change:
+    /// `Node.node` to a part of what `Tree.tree` leads to.
+    pub sharing: BTreeSet<ItemId>,
+}
+
+impl ObjectState {
+    /// Whether the lock of an object guards its field `name`, or what that leads to.
+    #[must_use]
+    pub fn guards(&self, name: &str) -> bool {
+        self.fields.contains(name) || self.by_init.contains(name)
+    }
 }
 
 /// A function that Python calls on an object.
@@ -30,6 +41,8 @@ pub struct ObjectState {
 pub struct Method {
     /// The function.
     pub item: ItemId,
+    /// Whether it is `tp_init`.
+    pub is_init: bool,
     /// The fields that it changes.
     pub writes: BTreeSet<String>,
     /// Those that it only reads.
@@ -38,14 +51,24 @@ pub struct Method {
     pub objects: BTreeSet<usize>,
 }
 
-/// A use of a field of an object that a method gets.
+/// A field, and whether it is what that leads to.
+type Part = (String, bool);
+
+/// A use of a field of an object that a method gets, or of what the field leads to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Access {
     type_name: String,
-    field: String,
+    part: Part,
     writes: bool,
     /// The parameter that is the object.
     param: usize,
+}
+
+/// What a method does with objects of one type.
+struct Use {
+    item: ItemId,
+    of: Asks,
+    accesses: BTreeSet<Access>,
 }
 
 /// The types of the package whose methods change fields without a lock, by name.
@@ -53,81 +76,135 @@ struct Access {
 /// All items must have been parsed.
 #[must_use]
 pub fn object_states(cx: &PackageCx<'_>) -> Vec<ObjectState> {
-    let follower = Follower {
-        cx,
-        locks: Locks::new(cx),
-        writers: Writers::new(cx.program),
-        guarded: cx
-            .program
-            .files
-            .iter()
-            .flat_map(|(_, file)| guarded_fields(file))
-            .collect(),
-    };
-    let mut methods: BTreeMap<String, Vec<(ItemId, BTreeSet<Access>, bool)>> = BTreeMap::new();
-    for entry in entries(cx) {
-        let accesses = follower.accesses(&entry);
+    let entries = entries(cx);
+    let behind = Behind::new(cx, entries.iter().map(|entry| entry.item));
+    let mut methods: BTreeMap<String, Vec<Use>> = BTreeMap::new();
+    for entry in entries {
+        let accesses = accesses(&behind, &entry);
         let called_on = accesses.iter().filter(|a| a.param < entry.called_on);
         let types: BTreeSet<String> = called_on.map(|a| a.type_name.clone()).collect();
         for name in types {
             let own = accesses.iter().filter(|a| a.type_name == name).cloned();
-            let entry = (entry.item, own.collect(), entry.is_hash);
-            methods.entry(name).or_default().push(entry);
+            let of = Use {
+                item: entry.item,
+                of: entry.asks,
+                accesses: own.collect(),
+            };
+            methods.entry(name).or_default().push(of);
         }
     }
-    methods
-        .into_iter()
-        .filter_map(|(type_name, methods)| state(type_name, &methods))
-        .collect()
+    let states = methods
+        .iter()
+        .filter_map(|(type_name, methods)| state(type_name.clone(), methods));
+    let mut states: Vec<ObjectState> = states.collect();
+    for state in &mut states {
+        state.sharing = sharing(cx, state, &methods);
+    }
+    states
 }
 
-fn state(type_name: String, methods: &[(ItemId, BTreeSet<Access>, bool)]) -> Option<ObjectState> {
-    // A hash that is kept when it was asked for is the same number whoever writes it.
-    let writing = methods.iter().filter(|(_, _, is_hash)| !is_hash);
-    let written = writing
-        .flat_map(|(_, accesses, _)| accesses)
-        .filter(|access| access.writes);
-    let fields: BTreeSet<String> = written.map(|access| access.field.clone()).collect();
-    let of = |accesses: &BTreeSet<Access>, writes| -> BTreeSet<String> {
-        let those = accesses.iter().filter(|access| access.writes == writes);
-        those
-            .map(|a| a.field.clone())
-            .filter(|field| fields.contains(field))
-            .collect()
+/// The methods of other types that get to memory of the kind that the methods of `state` change.
+fn sharing(
+    cx: &PackageCx<'_>,
+    state: &ObjectState,
+    methods: &BTreeMap<String, Vec<Use>>,
+) -> BTreeSet<ItemId> {
+    let types = cx.types();
+    let reached = reached(types, &state.type_name, &state.behind);
+    let is_shared = |access: &Access| {
+        let (field, is_behind) = &access.part;
+        let to = pointee(types, &access.type_name, field).filter(|_| *is_behind);
+        to.is_some_and(|to| reached.contains(&to))
     };
-    let methods: Vec<Method> = methods
-        .iter()
-        .map(|(item, accesses, _)| {
-            let writes = of(accesses, true);
-            let reads = of(accesses, false).difference(&writes).cloned().collect();
-            let used = accesses.iter().filter(|a| fields.contains(&a.field));
-            Method {
-                item: *item,
-                writes,
-                reads,
-                objects: used.map(|access| access.param).collect(),
-            }
+    let own: BTreeSet<ItemId> = state.methods.iter().map(|method| method.item).collect();
+    let others = methods.values().flatten();
+    let others = others.filter(|it| !own.contains(&it.item) && it.of == Asks::Anything);
+    let others = others.filter(|it| it.accesses.iter().any(is_shared));
+    others.map(|it| it.item).collect()
+}
+
+fn accesses(behind: &Behind<'_, '_>, entry: &Entry) -> BTreeSet<Access> {
+    let all = behind.of(entry.item).into_iter();
+    let all = all.flat_map(|summary| &summary.accesses);
+    let named = all.filter_map(|access| {
+        let (owner, field) = behind.field(access.spot.field?);
+        Some(Access {
+            type_name: owner.to_owned(),
+            part: (field.to_owned(), access.spot.behind),
+            writes: access.writes,
+            param: access.spot.param,
         })
+    });
+    named.collect()
+}
+
+fn state(type_name: String, methods: &[Use]) -> Option<ObjectState> {
+    let parts = |asks: Asks, writes: bool| -> BTreeSet<Part> {
+        let those = methods.iter().filter(|method| method.of == asks);
+        let all = those.flat_map(|method| &method.accesses);
+        let all = all.filter(|access| access.writes == writes);
+        all.map(|access| access.part.clone()).collect()
+    };
+    // A hash that is kept when it was asked for is the same number whoever writes it.
+    let changed = parts(Asks::Anything, true);
+    if changed.is_empty() {
+        return None;
+    }
+    let used = &parts(Asks::Anything, false) | &parts(Asks::Hash, false);
+    let filled = &parts(Asks::Init, true) & &used;
+    let shared = &changed | &filled;
+    let methods = methods.iter().map(|method| used_by(method, &shared));
+    let methods: Vec<Method> = methods
         .filter(|method| !method.writes.is_empty() || !method.reads.is_empty())
         .collect();
-    (!methods.is_empty()).then_some(ObjectState {
+    let fields = names(changed.iter());
+    Some(ObjectState {
         type_name,
+        set: names(changed.iter().filter(|(_, behind)| !behind)),
+        behind: names(changed.iter().filter(|(_, behind)| *behind)),
+        by_init: &names(filled.iter()) - &fields,
         fields,
         methods,
+        sharing: BTreeSet::new(),
     })
 }
 
+fn used_by(method: &Use, shared: &BTreeSet<Part>) -> Method {
+    let used = method.accesses.iter();
+    let used = || used.clone().filter(|access| shared.contains(&access.part));
+    let of = |writes| names(used().filter(|it| it.writes == writes).map(|it| &it.part));
+    let writes = of(true);
+    Method {
+        item: method.item,
+        is_init: method.of == Asks::Init,
+        reads: &of(false) - &writes,
+        writes,
+        objects: used().map(|access| access.param).collect(),
+    }
+}
+
+fn names<'p>(parts: impl Iterator<Item = &'p Part>) -> BTreeSet<String> {
+    parts.map(|(field, _)| field.clone()).collect()
+}
+
+/// What Python asks a function for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    Anything,
+    Hash,
+    /// To fill an object, which others may have if Python code calls `__init__` again.
+    Init,
+}
+
 /// A function that Python calls on an object that others may have.
-struct Entry<'a> {
+struct Entry {
     item: ItemId,
-    function: &'a Function,
-    /// Whether it asks for the hash.
-    is_hash: bool,
+    asks: Asks,
     /// How many parameters may be the object: two of `nb_add`.
     called_on: usize,
 }
 
-fn entries<'a>(cx: &PackageCx<'a>) -> Vec<Entry<'a>> {
+fn entries(cx: &PackageCx<'_>) -> Vec<Entry> {
     let Some(roles) = cx.roles() else {
         return Vec::new();
     };
@@ -136,20 +213,28 @@ fn entries<'a>(cx: &PackageCx<'a>) -> Vec<Entry<'a>> {
         let Some(Body::Function(function)) = &item.body else {
             continue;
         };
-        let of = roles.of(item, function).filter(|role| is_shared(role));
-        let of: Vec<&Role> = of.collect();
-        if item.needs_gil || of.is_empty() {
+        let of: Vec<&Role> = roles.of(item, function).collect();
+        let Some(asks) = asks(&of).filter(|_| !item.needs_gil) else {
             continue;
-        }
-        let mut all = of.iter();
+        };
         found.push(Entry {
             item: ItemId(at),
-            function,
-            is_hash: all.all(|role| matches!(role, Role::Slot(slot) if &**slot == "tp_hash")),
+            asks,
             called_on: 1 + usize::from(of.iter().any(|role| role.is_binary())),
         });
     }
     found
+}
+
+fn asks(of: &[&Role]) -> Option<Asks> {
+    let is_slot = |role: &Role, name: &str| matches!(role, Role::Slot(slot) if &**slot == name);
+    let mut shared = of.iter().filter(|role| is_shared(role));
+    match shared.clone().next() {
+        Some(_) if shared.all(|role| is_slot(role, "tp_hash")) => Some(Asks::Hash),
+        Some(_) => Some(Asks::Anything),
+        None if of.iter().any(|role| is_slot(role, "tp_init")) => Some(Asks::Init),
+        None => None,
+    }
 }
 
 /// Whether Python calls a function of this role on an object that other threads may have.
@@ -178,130 +263,4 @@ pub fn is_shared(role: &Role) -> bool {
         }
         Role::ModuleInit | Role::AtImport(_) => false,
     }
-}
-
-/// The way of one object through the functions that it is handed to.
-struct Walk<'w> {
-    /// The parameter that it came in by.
-    param: usize,
-    seen: BTreeSet<(ItemId, usize)>,
-    accesses: &'w mut BTreeSet<Access>,
-}
-
-struct Follower<'c, 'a> {
-    cx: &'c PackageCx<'a>,
-    locks: Locks<'c, 'a>,
-    writers: Writers,
-    /// Structs and their fields.
-    guarded: BTreeSet<(String, String)>,
-}
-
-impl<'a> Follower<'_, 'a> {
-    /// What a function does without a lock to the objects that it gets.
-    fn accesses(&self, entry: &Entry<'a>) -> BTreeSet<Access> {
-        let mut accesses = BTreeSet::new();
-        for param in 0..entry.function.params.len() {
-            let mut walk = Walk {
-                param,
-                seen: BTreeSet::new(),
-                accesses: &mut accesses,
-            };
-            self.follow(entry.item, entry.function, param, MAX_DEPTH, &mut walk);
-        }
-        accesses
-    }
-
-    /// Adds what `function` does without a lock to the object that it gets as parameter `param`.
-    fn follow(
-        &self,
-        item: ItemId,
-        function: &'a Function,
-        param: usize,
-        depth: u32,
-        walk: &mut Walk<'_>,
-    ) {
-        if !walk.seen.insert((item, param)) {
-            return;
-        }
-        let Some(own) = Own::new(function, param) else {
-            return;
-        };
-        let tree = &function.tree;
-        let written = self.written(tree, &own);
-        for id in tree.expr_ids() {
-            if let Some((type_name, field)) = own.field(tree, id)
-                && is_data(field)
-                && !self.is_guarded(type_name, field)
-                && !self.locks.is_held(item, id)
-            {
-                walk.accesses.insert(Access {
-                    type_name: type_name.to_owned(),
-                    field: field.to_owned(),
-                    writes: written.contains(&id),
-                    param: walk.param,
-                });
-            }
-            if depth > 0 {
-                for (callee, at) in self.callees(item, function, &own, id) {
-                    let Some(function) = self.cx.function(callee) else {
-                        continue;
-                    };
-                    self.follow(callee, function, at, depth - 1, walk);
-                }
-            }
-        }
-    }
-
-    /// Whether a comment at the field names the lock that all who use it hold.
-    fn is_guarded(&self, type_name: &str, field: &str) -> bool {
-        let name = type_name.strip_prefix("struct ").unwrap_or(type_name);
-        self.guarded.contains(&(name.to_owned(), field.to_owned()))
-    }
-
-    /// The field expressions that are written.
-    fn written(&self, tree: &Tree, own: &Own) -> BTreeSet<ExprId> {
-        let mut written = BTreeSet::new();
-        for id in tree.expr_ids() {
-            for place in self.writers.places(tree, id) {
-                written.extend(own.field_behind(tree, place));
-            }
-        }
-        written
-    }
-
-    /// The functions of the package that a call hands the object to, and as which parameter.
-    fn callees(
-        &self,
-        item: ItemId,
-        function: &Function,
-        own: &Own,
-        id: ExprId,
-    ) -> Vec<(ItemId, usize)> {
-        let tree = &function.tree;
-        let ExprKind::Call { callee, args } = &tree.expr(id).kind else {
-            return Vec::new();
-        };
-        let Some(name) = tree.callee_name(*callee) else {
-            return Vec::new();
-        };
-        let given: Vec<usize> = (0..args.len())
-            .filter(|&at| own.is_object(tree, args[at]))
-            .collect();
-        if given.is_empty() || self.locks.is_held(item, id) {
-            return Vec::new();
-        }
-        let unit = self.cx.item(item).unit;
-        let definitions = self
-            .cx
-            .definitions(name)
-            .filter(|(id, function)| !function.is_static || self.cx.item(*id).unit == unit);
-        let each = definitions.flat_map(|(id, _)| given.iter().map(move |&at| (id, at)));
-        each.collect()
-    }
-}
-
-/// Whether a field may be state: no lock, no counter of references.
-fn is_data(field: &str) -> bool {
-    let lower = field.to_ascii_lowercase();
-    !lower.contains("lock") && !lower.contains("mutex") && !field.starts_with("ob_")
 }

@@ -1,12 +1,14 @@
 //! State that threads share: the static variables of a package and the fields of its objects, with
 //! the places that write them once other threads may be there.
 
+mod behind;
 mod fields;
 mod kind;
 mod locks;
 mod meeting;
 mod own;
 mod phase;
+mod pointees;
 mod roots;
 mod variables;
 mod writes;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Tree, Type, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Tree, Type};
 
 /// The parameter that holds the object, and the locals that are copies of it:
 /// `Foo *self = (Foo *)op;`.
@@ -53,6 +53,11 @@ impl Own {
         Some(own)
     }
 
+    /// Whether a variable is one of the names.
+    pub(super) fn names(&self, local: LocalId) -> bool {
+        self.names.contains(&local)
+    }
+
     /// Whether `expr` is the object, under any type.
     #[must_use]
     pub fn is_object(&self, tree: &Tree, expr: ExprId) -> bool {
@@ -82,26 +87,10 @@ impl Own {
         };
         Some((name, field))
     }
-
-    /// The field expression of the object that the place `expr` is a part of:
-    /// `self->items` of `self->items[i].key`.
-    pub(super) fn field_behind(&self, tree: &Tree, expr: ExprId) -> Option<ExprId> {
-        match &tree.expr(expr).kind {
-            ExprKind::Member { arrow: true, .. } => self.field(tree, expr).map(|_| expr),
-            ExprKind::Member { base, .. }
-            | ExprKind::Index { base, .. }
-            | ExprKind::Cast { operand: base, .. }
-            | ExprKind::Unary {
-                op: UnaryOp::Deref | UnaryOp::AddressOf,
-                operand: base,
-            } => self.field_behind(tree, *base),
-            _ => None,
-        }
-    }
 }
 
 /// The struct behind a pointer; `None` for those that every object has.
-fn struct_name(ty: &Type) -> Option<&str> {
+pub(super) fn struct_name(ty: &Type) -> Option<&str> {
     const COMMON: &[&str] = &["PyObject", "_object", "PyVarObject", "PyTypeObject", "void"];
     let name = ty.pointee()?.name()?;
     (!COMMON.contains(&name)).then_some(name)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::roots::{Path, handed, root};
 use crate::ast::{BinaryOp, ExprId, ExprKind, Function, LocalId, Name, Tree, UnaryOp};
-use crate::capi::reads_unit;
+use crate::capi;
 use crate::program::Program;
 
 /// How a variable is written.
@@ -68,49 +68,17 @@ impl Writers {
         }
     }
 
-    /// The places that the expression `id` writes, whatever they are part of.
-    pub(super) fn places(&self, tree: &Tree, id: ExprId) -> Vec<ExprId> {
-        match &tree.expr(id).kind {
-            ExprKind::Assign { lhs, .. } => vec![*lhs],
-            ExprKind::Unary { op, operand } if op.is_step() => vec![*operand],
-            ExprKind::Call { callee, args } => {
-                let Some(name) = tree.callee_name(*callee) else {
-                    return Vec::new();
-                };
-                let is_written = |at: usize, arg: ExprId| {
-                    matches!(name, "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF") && at == 0
-                        || written_by_library(tree, name, args, at)
-                        // What a pointer in a field points at is another object's.
-                        || is_address(tree, arg) && self.0.contains(&(name.into(), at))
-                };
-                let args = args.iter().copied().enumerate();
-                args.filter(|(at, arg)| is_written(*at, *arg))
-                    .map(|(_, arg)| arg)
-                    .collect()
-            }
-            _ => Vec::new(),
-        }
-    }
-
     fn call<'t>(&self, tree: &'t Tree, name: &str, args: &[ExprId]) -> Vec<Target<'t>> {
-        if matches!(name, "Py_CLEAR" | "Py_SETREF" | "Py_XSETREF") {
+        if capi::writes(name).is_some_and(|row| row.place(0)) {
             let place = args.first().and_then(|&arg| root(tree, arg));
             return target(place, How::Replace).into_iter().collect();
         }
         let written = args.iter().enumerate().filter(|(at, _)| {
-            written_by_library(tree, name, args, *at) || self.0.contains(&(name.into(), *at))
+            written_outside(tree, name, args, *at) || self.0.contains(&(name.into(), *at))
         });
         written
             .filter_map(|(_, &arg)| target(handed(tree, arg), How::Handed(name.into())))
             .collect()
-    }
-}
-
-fn is_address(tree: &Tree, arg: ExprId) -> bool {
-    match &tree.expr(arg).kind {
-        ExprKind::Unary { op, .. } => *op == UnaryOp::AddressOf,
-        ExprKind::Cast { operand, .. } => is_address(tree, *operand),
-        _ => false,
     }
 }
 
@@ -163,17 +131,8 @@ fn pointer(tree: &Tree, expr: ExprId) -> Option<LocalId> {
 
 /// Whether a function of C or of the C API writes through argument `at`; not so the type that a
 /// format asks for with `O!`.
-fn written_by_library(tree: &Tree, name: &str, args: &[ExprId], at: usize) -> bool {
+fn written_outside(tree: &Tree, name: &str, args: &[ExprId], at: usize) -> bool {
     let format = |at: usize| tree.as_string(*args.get(at)?);
-    let is_written = match name {
-        "memcpy" | "memmove" | "memset" | "strcpy" | "strncpy" | "strcat" | "strncat"
-        | "sprintf" | "snprintf" | "vsprintf" | "vsnprintf" | "PyOS_snprintf"
-        | "PyOS_vsnprintf" | "strftime" | "fgets" | "fread" | "gethostname" | "getcwd"
-        | "gettimeofday" | "time" | "PyType_Ready" => at == 0,
-        "read" | "recv" | "clock_gettime" | "localtime_r" | "gmtime_r" => at == 1,
-        "sscanf" | "fscanf" | "PyArg_ParseTuple" | "PyArg_Parse" => at >= 2,
-        "PyArg_ParseTupleAndKeywords" | "PyArg_UnpackTuple" => at >= 4,
-        _ => false,
-    };
-    is_written && !reads_unit(name, at, format)
+    let row = capi::writes(name);
+    row.is_some_and(|row| row.behind(at)) && !capi::reads_unit(name, at, format)
 }

@@ -225,7 +225,7 @@ impl<'w, 'c, 'a> Body<'w, 'c, 'a> {
             self.inner = self.inner | value.all();
             self.stored = self.stored | value.all();
         }
-        if memory.has(Kinds::SHARED) {
+        if memory.has(Kinds::SHARED | Kinds::REPORTED) {
             self.publish(from, at);
         }
     }

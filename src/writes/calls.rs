@@ -207,7 +207,7 @@ impl<'a> Body<'_, '_, 'a> {
                 let name = &tree.local(*local).name;
                 self.walk.is_accounted(name, (self.item, at))
             }
-            None => self.is_reported_field(place),
+            None => points.is_reported() || self.is_reported_field(place),
         };
         if !is_accounted {
             self.leave_write(place, at, self.text(place));
@@ -254,14 +254,23 @@ impl<'a> Body<'_, '_, 'a> {
 
     /// Whether the place is a field that a rule reports.
     pub(super) fn is_reported_field(&self, place: ExprId) -> bool {
+        self.is_field(place, &|owner, field| self.walk.is_reported_field(owner, field))
+    }
+
+    /// Whether the place is a field of which a rule reports what it leads to.
+    pub(super) fn leads_to_reported(&self, place: ExprId) -> bool {
+        self.is_field(place, &|owner, field| self.walk.leads_to_reported(owner, field))
+    }
+
+    /// Whether the place is, or is a part of, a field of which `is` holds.
+    fn is_field(&self, place: ExprId, is: &impl Fn(&str, &str) -> bool) -> bool {
         let tree = self.tree();
         match &tree.expr(place).kind {
             ExprKind::Member { base, field, arrow } => {
                 let owner = self.walk.types.owner(tree, *base, *arrow);
-                owner.is_some_and(|owner| self.walk.is_reported_field(&owner, field))
-                    || !arrow && self.is_reported_field(*base)
+                owner.is_some_and(|owner| is(&owner, field)) || !arrow && self.is_field(*base, is)
             }
-            ExprKind::Index { base, .. } => self.is_reported_field(*base),
+            ExprKind::Index { base, .. } => self.is_field(*base, is),
             _ => false,
         }
     }
@@ -382,7 +391,8 @@ impl<'a> Body<'_, '_, 'a> {
             let place = body.place(inner);
             matches!(place.variable, Some(Name::Global(name)) if body.walk.is_accounted(name, (body.item, at)))
         };
-        let is_open = is_open || self.is_published(arg, at);
+        let is_reported = self.value(arg).points.is_reported();
+        let is_open = is_open && !is_reported || self.is_published(arg, at);
         if is_open && !self.is_read_only(arg) && !is_static(self) && !self.is_reported_field(inner)
         {
             self.leave_write(inner, at, text());

@@ -59,6 +59,9 @@ impl Walk<'_, '_> {
     /// Looks at an `__init__` as it runs for an object that others have, which Python code may ask
     /// for: what is left of it then is left as a whole.
     fn visit_again(&mut self, item: ItemId, function: &Function) {
+        if self.is_reported_init(item) {
+            return;
+        }
         let file = self.cx.item(item).place.0;
         let again = self.reached.begin_apart();
         self.visit_as(item, vec![Value::SHARED; function.params.len()]);

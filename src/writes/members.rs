@@ -223,13 +223,14 @@ fn is_among(members: &BTreeSet<(String, String)>, place: &Place) -> bool {
         .any(|step| matches!(step, Projection::Field(field) if is_it(field)))
 }
 
-fn key(owner: &str, field: &str) -> (String, String) {
+/// A struct by its tag, and a field of it.
+pub(super) fn key(owner: &str, field: &str) -> (String, String) {
     let owner = owner.strip_prefix("struct ").unwrap_or(owner);
     (owner.to_owned(), field.to_owned())
 }
 
 /// `_item` of `typedef struct _item { … } Item`.
-fn tag(cx: &PackageCx<'_>, name: &str) -> String {
+pub(super) fn tag(cx: &PackageCx<'_>, name: &str) -> String {
     let key = cx.types().key(&Type::plain(TypeKind::Named(name.into())));
     let key = key.unwrap_or_else(|| name.to_owned());
     key.strip_prefix("struct ").unwrap_or(&key).to_owned()

@@ -250,7 +250,8 @@ impl Body<'_, '_, '_> {
             ExprKind::Member { base, .. } => self.value(base).points.has(Kinds::SHARED),
             _ => self.value(arg).points.is_of_others(),
         };
-        if is_of_others && !self.is_reported_field(place) {
+        let is_reported = self.value(arg).points.is_reported() || self.is_reported_field(place);
+        if is_of_others && !is_reported {
             let text = What::by(self.text(place), name);
             self.leave_write(place, at, text);
         }

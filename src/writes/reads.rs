@@ -45,7 +45,11 @@ impl Body<'_, '_, '_> {
         if memory.points.has(Kinds::PRIVATE) {
             inside = inside | self.inner;
         }
-        if memory.points.is_of_others() || memory.points.is_filled() && self.is_lent(expr) {
+        if memory.points.is_of_others() && self.leads_to_reported(expr) {
+            inside = inside | Kinds::REPORTED;
+        } else if memory.points.is_of_others() {
+            inside = inside | memory.points.of_others_inside();
+        } else if memory.points.is_filled() && self.is_lent(expr) {
             inside = inside | Kinds::SHARED;
         }
         if memory.points.has(Kinds::LENT) {

@@ -4,7 +4,7 @@ use std::ops::{BitOr, BitOrAssign};
 
 /// Kinds of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub(super) struct Kinds(u8);
+pub(super) struct Kinds(u16);
 
 impl Kinds {
     /// On the stack of this call or of a caller, or allocated and not published.
@@ -20,6 +20,9 @@ impl Kinds {
 
     /// An object that the package keeps: what it says may be another thread's doing.
     pub(super) const KEPT: Self = Self(64);
+
+    /// What a field leads to that methods change without a lock, as a rule reports: others may have it.
+    pub(super) const REPORTED: Self = Self(256);
 
     /// Nothing: it is `NULL`.
     const NOWHERE: Self = Self(128);
@@ -55,7 +58,20 @@ impl Kinds {
 
     /// Whether others may have it.
     pub(super) const fn is_of_others(self) -> bool {
-        self.has(Self::SHARED) || self.has(Self::BYTES)
+        self.has(Self::SHARED.or(Self::BYTES).or(Self::REPORTED))
+    }
+
+    /// Whether others may have it, and a rule reports all that is done with it.
+    pub(super) const fn is_reported(self) -> bool {
+        self.has(Self::REPORTED) && !self.has(Self::SHARED.or(Self::BYTES))
+    }
+
+    /// What pointers lead to that are read from there.
+    pub(super) const fn of_others_inside(self) -> Self {
+        match self.is_reported() {
+            true => Self::REPORTED,
+            false => Self::SHARED,
+        }
     }
 
     pub(super) const fn has(self, other: Self) -> bool {

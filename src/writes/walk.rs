@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::body::{Body, Summary};
 use super::guards::{Guards, Helpers, Use};
-use super::members::Members;
+use super::members::{Members, key, tag};
 use super::owned::Lent;
 use super::reached::Reached;
 use super::targets::Targets;
@@ -49,8 +49,8 @@ pub(super) struct Walk<'c, 'a> {
     reported: BTreeSet<(ItemId, ExprId)>,
     /// Static variables of which a comment says that a lock guards them.
     guarded: FxHashSet<String>,
-    /// Fields that methods of a type change, and that a rule reports.
-    fields: BTreeSet<(String, String)>,
+    /// What methods do without a lock, and a rule reports.
+    reported_state: ReportedState,
     /// Fields that Python may set.
     pub(super) members: Members,
     /// Variables of file scope with their types.
@@ -112,7 +112,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             lent: Lent::new(cx),
             reported: reported(&inventory),
             guarded: guarded.map(|variable| variable.name.clone()).collect(),
-            fields: fields(cx),
+            reported_state: ReportedState::new(cx),
             members: Members::new(cx),
             variables,
             single: single(cx),
@@ -216,10 +216,19 @@ impl<'c, 'a> Walk<'c, 'a> {
         self.guarded.contains(name)
     }
 
-    /// Whether a rule reports that methods change the field without a lock.
+    /// Whether a rule reports that methods set the field without a lock.
     pub(super) fn is_reported_field(&self, owner: &str, field: &str) -> bool {
-        let name = owner.strip_prefix("struct ").unwrap_or(owner);
-        self.fields.contains(&(name.to_owned(), field.to_owned()))
+        self.reported_state.fields.contains(&key(owner, field))
+    }
+
+    /// Whether a rule reports that methods change without a lock what the field leads to.
+    pub(super) fn leads_to_reported(&self, owner: &str, field: &str) -> bool {
+        self.reported_state.behind.contains(&key(owner, field))
+    }
+
+    /// Whether a rule reports an `__init__` with the methods of its type.
+    pub(super) fn is_reported_init(&self, item: ItemId) -> bool {
+        self.reported_state.inits.contains(&item)
     }
 
     /// Whether code of the package calls a function by its name.
@@ -370,18 +379,30 @@ fn reported(inventory: &[Variable]) -> BTreeSet<(ItemId, ExprId)> {
     late.map(|write| (write.item, write.expr)).collect()
 }
 
-fn fields(cx: &PackageCx<'_>) -> BTreeSet<(String, String)> {
-    let states = object_states(cx).into_iter();
-    let pairs = states.flat_map(|state| {
-        let name = state
-            .type_name
-            .strip_prefix("struct ")
-            .unwrap_or(&state.type_name)
-            .to_owned();
-        state
-            .fields
-            .into_iter()
-            .map(move |field| (name.clone(), field))
-    });
-    pairs.collect()
+/// What methods do with the fields of their objects without a lock.
+#[derive(Default)]
+struct ReportedState {
+    /// Those that they set.
+    fields: BTreeSet<(String, String)>,
+    /// Those that lead to what they change.
+    behind: BTreeSet<(String, String)>,
+    /// The functions that fill objects again which have such fields.
+    inits: BTreeSet<ItemId>,
+}
+
+impl ReportedState {
+    fn new(cx: &PackageCx<'_>) -> Self {
+        let mut found = Self::default();
+        for state in object_states(cx) {
+            let owner = tag(cx, &state.type_name);
+            let keys = |fields: &BTreeSet<String>| -> Vec<(String, String)> {
+                fields.iter().map(|field| key(&owner, field)).collect()
+            };
+            found.fields.extend(keys(&state.set));
+            found.behind.extend(keys(&state.behind));
+            let inits = state.methods.iter().filter(|method| method.is_init);
+            found.inits.extend(inits.map(|method| method.item));
+        }
+        found
+    }
 }

@@ -68,11 +68,11 @@ impl<'a> Acquire<'a> {
         let mut fields: BTreeMap<&str, Field> = BTreeMap::new();
         let mut read: Vec<TokenRange> = Vec::new();
         for expr in tree.expr_ids() {
-            let Some((base, name)) = field_of(tree, expr, state) else {
+            let Some((base, name)) = field_of(cx, tree, expr, state) else {
                 continue;
             };
             let is_place = matches!(tree.expr(expr).kind, ExprKind::Member { .. });
-            if !is_place || !state.fields.contains(name) {
+            if !is_place || !state.guards(name) {
                 continue;
             }
             let types = cx.types();

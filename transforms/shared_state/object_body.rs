@@ -8,7 +8,7 @@ use std::fmt;
 
 use rustc_hash::FxHashMap;
 
-use crate::ast::{ExprId, ExprKind, Function, LocalId, Name, Tree, UnaryOp};
+use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree, UnaryOp};
 use crate::capi::{self, Returns};
 use crate::program::Body;
 use crate::roles::Role;
@@ -63,7 +63,7 @@ pub(super) fn unfit(cx: &PackageCx<'_>, state: &ObjectState, method: &Method) ->
     if let Some(why) = unlockable(cx, function, method) {
         return Some(why);
     }
-    if let Some((name, field)) = other_object(function, state, &locked) {
+    if let Some((name, field)) = other_object(cx, function, state, &locked) {
         let why =
             format!("it also uses `{field}` of `{name}`, which is not known at its beginning");
         return Some(ByHand::new(LOCK_BOTH, why));
@@ -134,7 +134,7 @@ fn callees(tree: &Tree) -> impl Iterator<Item = (&str, &[ExprId])> {
 /// change, or have changed without a lock so far. One that takes the reference
 /// over, as `Py_DECREF` does, is the end of its use, and a number is copied before the call.
 fn python_on_field<'f>(
-    cx: &PackageCx<'_>,
+    cx: &PackageCx<'f>,
     function: &'f Function,
     state: &ObjectState,
 ) -> Option<(&'f str, &'f str)> {
@@ -147,35 +147,36 @@ fn python_on_field<'f>(
         let types = cx.types();
         let is_number = |arg| types.of(tree, arg).is_some_and(|ty| types.is_number(ty));
         let mut args = args.iter().filter(|&&arg| !is_number(arg));
-        let field = args.find_map(|&arg| field_of(tree, arg, state))?;
+        let field = args.find_map(|&arg| field_of(cx, tree, arg, state))?;
         Some((name, field.1))
     })
 }
 
 /// The base and the name of the field of an object of the type that `expr` is.
 pub(super) fn field_of<'t>(
+    cx: &PackageCx<'t>,
     tree: &'t Tree,
     expr: ExprId,
     state: &ObjectState,
 ) -> Option<(ExprId, &'t str)> {
-    let (ty, base, field) = field(tree, expr)?;
+    let (ty, base, field) = field(cx, tree, expr)?;
     (ty == state.type_name).then_some((base, field))
 }
 
 /// The type of an object, the object, and the field of it that `expr` is.
-fn field(tree: &Tree, expr: ExprId) -> Option<(&str, ExprId, &str)> {
+fn field<'t>(
+    cx: &PackageCx<'t>,
+    tree: &'t Tree,
+    expr: ExprId,
+) -> Option<(&'t str, ExprId, &'t str)> {
     match &tree.expr(expr).kind {
-        ExprKind::Cast { operand, .. } => field(tree, *operand),
+        ExprKind::Cast { operand, .. } => field(cx, tree, *operand),
         ExprKind::Member {
             base,
             field,
             arrow: true,
         } => {
-            let ty = match &tree.expr(*base).kind {
-                ExprKind::Name(Name::Local(local)) => &tree.local(*local).ty,
-                ExprKind::Cast { ty, .. } => ty,
-                _ => return None,
-            };
+            let ty = cx.types().of(tree, *base)?;
             Some((ty.pointee()?.name()?, *base, field))
         }
         _ => None,
@@ -191,6 +192,7 @@ fn field(tree: &Tree, expr: ExprId) -> Option<(&str, ExprId, &str)> {
 /// self->count += other->count;
 /// ```
 fn other_object<'f>(
+    cx: &PackageCx<'f>,
     function: &'f Function,
     state: &ObjectState,
     locked: &[usize],
@@ -201,7 +203,7 @@ fn other_object<'f>(
         .filter_map(|&at| Own::new(function, at))
         .collect();
     tree.expr_ids().find_map(|expr| {
-        let (base, field) = field_of(tree, expr, state)?;
+        let (base, field) = field_of(cx, tree, expr, state)?;
         let base = tree.without_casts(base);
         let (name, is_lent) = match (&tree.expr(base).kind, tree.as_local(base)) {
             (_, Some(local)) => (&*tree.local(local).name, is_lent(function, local)),
@@ -210,7 +212,7 @@ fn other_object<'f>(
             _ => return None,
         };
         let is_locked = own.iter().any(|own| own.is_object(tree, base));
-        let is_other = !is_locked && is_lent && state.fields.contains(field);
+        let is_other = !is_locked && is_lent && state.guards(field);
         is_other.then_some((name, field))
     })
 }
@@ -255,7 +257,7 @@ impl<'c, 'p> FieldUsers<'c, 'p> {
                 continue;
             }
             let tree = &function.tree;
-            for (ty, _, field) in tree.expr_ids().filter_map(|expr| field(tree, expr)) {
+            for (ty, _, field) in tree.expr_ids().filter_map(|expr| field(cx, tree, expr)) {
                 users.entry((ty, field)).or_default().insert(ItemId(at));
             }
         }
@@ -269,8 +271,8 @@ impl<'c, 'p> FieldUsers<'c, 'p> {
     /// these only, nor have the object for themselves.
     pub(super) fn others(&self, cx: &'c PackageCx<'p>, state: &ObjectState) -> BTreeSet<String> {
         let methods: BTreeSet<ItemId> = state.methods.iter().map(|method| method.item).collect();
-        let fields = state.fields.iter();
-        let users = fields.filter_map(|field| self.by_field.get(&(&*state.type_name, &**field)));
+        let fields: BTreeSet<String> = &state.fields | &state.by_init;
+        let users = fields.iter().filter_map(|field| self.by_field.get(&(&*state.type_name, &**field)));
         let users: BTreeSet<ItemId> = users.flatten().copied().collect();
         let others = users.difference(&methods).filter_map(|&id| {
             let function = cx.function(id)?;
@@ -285,9 +287,10 @@ impl<'c, 'p> FieldUsers<'c, 'p> {
             let is_other = !has_role
                 && !by_methods
                 && !cx.runs_at_init_only(&function.name)
-                && !makers().keeps_to_own(id, &state.fields);
+                && !makers().keeps_to_own(id, &fields);
             is_other.then(|| function.name.clone())
         });
-        others.collect()
+        let sharing = state.sharing.iter().filter_map(|&id| cx.function(id));
+        others.chain(sharing.map(|it| it.name.clone())).collect()
     }
 }

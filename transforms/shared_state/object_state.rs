@@ -1,4 +1,4 @@
-//! UG504: fields of objects that methods change without a lock.
+//! UG504: fields of objects, and memory behind them, that methods change without a lock.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,9 @@ use crate::transforms::split::Split;
 
 declare_rule! {
     /// ## What it does
-    /// Finds types whose methods change fields of their objects without a lock, and the methods that use those
-    /// fields. There is one finding for each type.
+    /// Finds types whose methods change fields of their objects, or memory that these point to, without a
+    /// lock, and the methods that use the same. Helpers of the package are followed. There is one finding for
+    /// each type.
     ///
     /// ## Why
     /// Without the GIL, two threads may run methods of one object at the same time. One of them may replace a
@@ -41,13 +42,14 @@ declare_rule! {
     ///     return result;
     /// }
     /// ```
-    /// All methods of the type that use such a field are split, because a lock protects only against code that
-    /// takes it.
+    /// All methods of the type that use such a field, or what it points to, are split, because a lock protects
+    /// only against code that takes it. So is a `tp_init` that sets fields of such a type: Python code may call
+    /// `__init__` again.
     ///
     /// ## Confidence
-    /// `review`: only methods take the lock, and only of the objects that they get. A second call of
-    /// `__init__`, and C code that is not a method, are not covered. A body that runs Python code or waits
-    /// lets other threads run at that point, as it did with the GIL.
+    /// `review`: only methods take the lock, and only of the objects that they get. C code that is not a method
+    /// is not covered. A body that runs Python code or waits lets other threads run at that point, as it did
+    /// with the GIL.
     ///
     /// ## Limits
     /// | limit | what happens then | sample | what to do |
@@ -56,6 +58,7 @@ declare_rule! {
     /// | A tool wrote the method: use `@critical_section` in the input of Argument Clinic | manual | `/*[clinic input]` | Change the input, and run the tool. |
     /// | The lock is released while a method uses a field, and the method does more than read objects and numbers | manual | `self->n = 1; Py_BEGIN_ALLOW_THREADS` | Read what you need in a section, leave it, then use it. |
     /// | The body uses fields of an object that is not known at its beginning | manual | `PyArg_ParseTuple(args, "O", &other); ((Thing *)other)->n++;` | Put a section on that object around the use. |
+    /// | Objects of another type point into the same memory, or a function that is not a method uses it | review | `((Node *)op)->node` and `self->tree->head` | Lock the owner there. |
     /// | None of the methods that change a field can be split | manual | `static PyObject *set_n(Thing *, PyObject *);` | Guard the field by hand. |
     ///
     /// ## References
@@ -63,7 +66,7 @@ declare_rule! {
     pub static UNLOCKED_OBJECT_STATE {
         code: "UG504",
         name: "unlocked-object-state",
-        summary: "methods change fields of their object without a lock",
+        summary: "methods change fields of their object, or what these point to, without a lock",
         severity: Race,
         since: "0.1.0",
         best: Some(Confidence::Review),
@@ -111,13 +114,12 @@ fn finding<'c, 'p>(
         function: None,
         api: None,
         message: format!(
-            "methods of `{}` use its {} without a lock; another thread may change {} meanwhile",
+            "methods of `{}` use {} without a lock; another thread may change {} meanwhile",
             state.type_name,
-            fields(&state.fields),
-            if state.fields.len() == 1 {
-                "it"
-            } else {
-                "them"
+            used(state),
+            match state.fields.len() {
+                1 => "it",
+                _ => "them",
             },
         ),
         notes: notes(cx, state),
@@ -125,9 +127,18 @@ fn finding<'c, 'p>(
     })
 }
 
-fn fields(names: &BTreeSet<String>) -> String {
-    let word = if names.len() == 1 { "field" } else { "fields" };
-    format!("{word} {}", listed(names, SHOWN))
+/// What methods of the type use, and change.
+fn used(state: &ObjectState) -> String {
+    let word = match state.fields.len() {
+        1 => "field",
+        _ => "fields",
+    };
+    let names = listed(&state.fields, SHOWN);
+    match (state.set.is_empty(), state.fields.len()) {
+        (false, _) => format!("its {word} {names}"),
+        (true, 1) => format!("what its {word} {names} points to"),
+        (true, _) => format!("what its {word} {names} point to"),
+    }
 }
 
 fn notes(cx: &PackageCx<'_>, state: &ObjectState) -> Vec<Note> {

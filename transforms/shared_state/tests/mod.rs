@@ -2,6 +2,7 @@
 
 mod at_init;
 mod atomic;
+mod behind;
 mod objects;
 mod phases;
 mod publish;
