@@ -164,6 +164,47 @@ fn threads_keep_atomic_counts() {
     assert_eq!(counted(true, "3"), "calls kept\nundone kept\nbytes kept\n");
 }
 
+/// Whether threads that change and read a tree behind a field find it in order, with the module as it
+/// is or as the command rewrites it, in each of so many attempts.
+fn tree_stays_in_order(is_rewritten: bool, attempts: usize) -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tree.c");
+    fs::write(&file, include_str!("shared_state/tree.c")).unwrap();
+    if is_rewritten {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ungil"));
+        command.args(["migrate", "--select", "UG504,UG202", "--unsafe-fixes"]);
+        command.args(["--allow-no-vcs", "--min-python", "3.13", "."]);
+        run(command.current_dir(folder.path()));
+        let text = fs::read_to_string(&file).unwrap();
+        // Five methods and `__init__`.
+        let sections = text.matches("Py_BEGIN_CRITICAL_SECTION(self);").count();
+        assert_eq!(sections, 6, "{text}");
+        assert!(text.contains("static int\nTree_init_lock_held("), "{text}");
+    }
+    let headers = headers(&free_threaded_python());
+    let mut compiler = Command::new("gcc");
+    compiler.args(["-Wall", "-Werror", "-shared", "-fPIC", "-O1", "-isystem"]);
+    compiler.args([&*headers, "-o", "tree.so", "tree.c"]);
+    run(compiler.current_dir(folder.path()));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shared_state/tree.py");
+    (0..attempts).all(|_| {
+        let mut python = Command::new(free_threaded_python());
+        python.args(["-X", "gil=0"]).arg(&script);
+        let output = python.env("PYTHONPATH", folder.path()).output().unwrap();
+        output.status.success()
+    })
+}
+
+#[test]
+fn threads_spoil_a_tree_behind_a_field() {
+    assert!(!tree_stays_in_order(false, 8));
+}
+
+#[test]
+fn threads_keep_a_tree_whose_methods_are_locked() {
+    assert!(tree_stays_in_order(true, 2));
+}
+
 #[test]
 fn what_not_even_generated_tables_name_is_never_called() {
     let code = b"#include <Python.h>

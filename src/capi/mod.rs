@@ -50,7 +50,7 @@ pub use sizes::{FINDERS, asks_size, copies, finds_attributes, measures, tells_of
 pub use slots::slot_gives_new;
 pub use stable::{FIRST_ABI3T, OutsideAbi3t};
 pub use version::{BadVersion, PyVersion};
-pub use words::{is_un, words_of};
+pub use words::{is_for_threads_by_name, is_un, looks_by_name, words_of};
 pub use writes::{
     Gives, Writes, compares_atomically, field, is_atomic, is_atomic_type, lives_in,
     releases_buffer, sets_atomically, stores_atomically, writes,

@@ -31,9 +31,44 @@ pub fn is_un(name: &str, begin: &str) -> bool {
     })
 }
 
+/// Whether a function of which nothing else is known only looks at what it gets, by its name:
+/// `igraph_vs_size`, `TTF_GetFontStyle`.
+#[must_use]
+pub fn looks_by_name(name: &str) -> bool {
+    const LOOKS: [&str; 12] = [
+        "cmp", "compare", "count", "dump", "equal", "get", "has", "is", "len", "length", "size",
+        "version",
+    ];
+    words_of(name).any(|word| LOOKS.contains(&&*word))
+}
+
+/// Whether a type is there for threads, by its name: `uv_rwlock_t`, `SDL_sem`.
+#[must_use]
+pub fn is_for_threads_by_name(name: &str) -> bool {
+    const WORDS: [&str; 8] = [
+        "barrier",
+        "cond",
+        "lock",
+        "mutex",
+        "rwlock",
+        "sem",
+        "semaphore",
+        "spinlock",
+    ];
+    words_of(name).any(|word| WORDS.contains(&&*word))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{is_un, words_of};
+    use super::{is_for_threads_by_name, is_un, looks_by_name, words_of};
+
+    #[test]
+    fn names_tell_what_only_looks_and_what_is_for_threads() {
+        assert!(looks_by_name("igraph_vs_size") && looks_by_name("TTF_GetFontStyle"));
+        assert!(!looks_by_name("resize_table") && !looks_by_name("mpz_add"));
+        assert!(is_for_threads_by_name("uv_rwlock_t") && is_for_threads_by_name("SDL_sem"));
+        assert!(!is_for_threads_by_name("block_t") && !is_for_threads_by_name("condition_list"));
+    }
 
     #[test]
     fn names_are_split_at_underscores_and_capitals() {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::behind::Behind;
+use super::behind::{Behind, How};
 use super::pointees::{pointee, reached};
 use crate::program::{Body, ItemId};
 use crate::roles::Role;
@@ -59,7 +59,7 @@ type Part = (String, bool);
 struct Access {
     type_name: String,
     part: Part,
-    writes: bool,
+    how: How,
     /// The parameter that is the object.
     param: usize,
 }
@@ -131,7 +131,7 @@ fn accesses(behind: &Behind<'_, '_>, entry: &Entry) -> BTreeSet<Access> {
         Some(Access {
             type_name: owner.to_owned(),
             part: (field.to_owned(), access.spot.behind),
-            writes: access.writes,
+            how: access.how,
             param: access.spot.param,
         })
     });
@@ -139,10 +139,15 @@ fn accesses(behind: &Behind<'_, '_>, entry: &Entry) -> BTreeSet<Access> {
 }
 
 fn state(type_name: String, methods: &[Use]) -> Option<ObjectState> {
+    // What has a hash keeps its value: a function that was not read only looks at it.
+    let least = match methods.iter().any(|method| method.of == Asks::Hash) {
+        true => How::Writes,
+        false => How::MayWrite,
+    };
     let parts = |asks: Asks, writes: bool| -> BTreeSet<Part> {
         let those = methods.iter().filter(|method| method.of == asks);
         let all = those.flat_map(|method| &method.accesses);
-        let all = all.filter(|access| access.writes == writes);
+        let all = all.filter(|access| (access.how >= least) == writes);
         all.map(|access| access.part.clone()).collect()
     };
     // A hash that is kept when it was asked for is the same number whoever writes it.
@@ -153,7 +158,7 @@ fn state(type_name: String, methods: &[Use]) -> Option<ObjectState> {
     let used = &parts(Asks::Anything, false) | &parts(Asks::Hash, false);
     let filled = &parts(Asks::Init, true) & &used;
     let shared = &changed | &filled;
-    let methods = methods.iter().map(|method| used_by(method, &shared));
+    let methods = methods.iter().map(|method| used_by(method, &shared, least));
     let methods: Vec<Method> = methods
         .filter(|method| !method.writes.is_empty() || !method.reads.is_empty())
         .collect();
@@ -169,10 +174,16 @@ fn state(type_name: String, methods: &[Use]) -> Option<ObjectState> {
     })
 }
 
-fn used_by(method: &Use, shared: &BTreeSet<Part>) -> Method {
+fn used_by(method: &Use, shared: &BTreeSet<Part>, least: How) -> Method {
     let used = method.accesses.iter();
     let used = || used.clone().filter(|access| shared.contains(&access.part));
-    let of = |writes| names(used().filter(|it| it.writes == writes).map(|it| &it.part));
+    let of = |writes| {
+        names(
+            used()
+                .filter(|it| (it.how >= least) == writes)
+                .map(|it| &it.part),
+        )
+    };
     let writes = of(true);
     Method {
         item: method.item,

@@ -20,7 +20,11 @@ pub(super) fn reached(
         let Some(def) = types.definition(&key).filter(|_| found.insert(key.clone())) else {
             continue;
         };
-        open.extend(def.fields.iter().filter_map(|field| target(types, &field.ty)));
+        open.extend(
+            def.fields
+                .iter()
+                .filter_map(|field| target(types, &field.ty)),
+        );
     }
     found
 }

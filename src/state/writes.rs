@@ -133,6 +133,13 @@ fn pointer(tree: &Tree, expr: ExprId) -> Option<LocalId> {
 /// format asks for with `O!`.
 fn written_outside(tree: &Tree, name: &str, args: &[ExprId], at: usize) -> bool {
     let format = |at: usize| tree.as_string(*args.get(at)?);
-    let row = capi::writes(name);
-    row.is_some_and(|row| row.behind(at)) && !capi::reads_unit(name, at, format)
+    let is_written = match capi::writes(name) {
+        Some(row) => row.behind(at),
+        // `PyType_Ready(&Type)`
+        None => {
+            let acts = capi::acts(name).filter(|_| capi::effects(name).is_some());
+            acts.is_some_and(|acts| acts.changes_only(at))
+        }
+    };
+    is_written && !capi::reads_unit(name, at, format)
 }

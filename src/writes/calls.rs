@@ -254,12 +254,16 @@ impl<'a> Body<'_, '_, 'a> {
 
     /// Whether the place is a field that a rule reports.
     pub(super) fn is_reported_field(&self, place: ExprId) -> bool {
-        self.is_field(place, &|owner, field| self.walk.is_reported_field(owner, field))
+        self.is_field(place, &|owner, field| {
+            self.walk.is_reported_field(owner, field)
+        })
     }
 
     /// Whether the place is a field of which a rule reports what it leads to.
     pub(super) fn leads_to_reported(&self, place: ExprId) -> bool {
-        self.is_field(place, &|owner, field| self.walk.leads_to_reported(owner, field))
+        self.is_field(place, &|owner, field| {
+            self.walk.leads_to_reported(owner, field)
+        })
     }
 
     /// Whether the place is, or is a part of, a field of which `is` holds.

@@ -272,8 +272,12 @@ impl<'c, 'p> FieldUsers<'c, 'p> {
     pub(super) fn others(&self, cx: &'c PackageCx<'p>, state: &ObjectState) -> BTreeSet<String> {
         let methods: BTreeSet<ItemId> = state.methods.iter().map(|method| method.item).collect();
         let fields: BTreeSet<String> = &state.fields | &state.by_init;
-        let users = fields.iter().filter_map(|field| self.by_field.get(&(&*state.type_name, &**field)));
-        let users: BTreeSet<ItemId> = users.flatten().copied().collect();
+        let users = fields.iter().flat_map(|field| {
+            let all = self.by_field.get(&(&*state.type_name, &**field));
+            let all = all.into_iter().flatten().copied();
+            all.filter(|&id| !only_has_pointer(cx, id, state, field))
+        });
+        let users: BTreeSet<ItemId> = users.collect();
         let others = users.difference(&methods).filter_map(|&id| {
             let function = cx.function(id)?;
             let has_role = cx.roles().is_some_and(|roles| {
@@ -293,4 +297,28 @@ impl<'c, 'p> FieldUsers<'c, 'p> {
         let sharing = state.sharing.iter().filter_map(|&id| cx.function(id));
         others.chain(sharing.map(|it| it.name.clone())).collect()
     }
+}
+
+/// Whether a method of the type reads a pointer from its object, and does not use what is there: else it
+/// would be one of those in `state`.
+///
+/// ```c
+/// return PyBool_FromLong(self->tree == NULL);
+/// ```
+fn only_has_pointer(cx: &PackageCx<'_>, id: ItemId, state: &ObjectState, name: &str) -> bool {
+    let Some(function) = cx.function(id).filter(|_| !state.set.contains(name)) else {
+        return false;
+    };
+    let tree = &function.tree;
+    let roles = cx.roles().into_iter();
+    let mut roles = roles.flat_map(|roles| roles.of(cx.item(id), function));
+    let params = 0..function.params.len();
+    let own: Vec<Own> = params.filter_map(|at| Own::new(function, at)).collect();
+    let is_own = |base: ExprId| own.iter().any(|own| own.is_object(tree, base));
+    let mut uses = tree
+        .expr_ids()
+        .filter_map(|expr| field_of(cx, tree, expr, state));
+    state.behind.contains(name)
+        && roles.any(is_shared)
+        && uses.all(|(base, used)| used != name || is_own(base))
 }

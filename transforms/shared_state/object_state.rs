@@ -98,7 +98,7 @@ fn finding<'c, 'p>(
     let writer = state
         .methods
         .iter()
-        .find(|method| !method.writes.is_empty())?;
+        .find(|method| !method.writes.is_empty() && !method.is_init)?;
     let (file, span) = name_place(cx, writer.item)?;
     let outcome = match fix(cx, state, all, users) {
         Ok(fix) => Outcome::Fix(fix),
@@ -251,7 +251,7 @@ fn fix<'c, 'p>(
             Ok(split) if splits.iter().any(|old| old.is_same_text(&split)) => {}
             Ok(split) => {
                 splits.push(split);
-                first = first.or((!method.writes.is_empty()).then_some(()));
+                first = first.or((!method.writes.is_empty() && !method.is_init).then_some(()));
             }
             Err(why) => refused.push((name_of(cx, method), ByHand::lock(why))),
         }

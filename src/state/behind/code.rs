@@ -6,6 +6,7 @@ use super::{Behind, Field};
 use crate::ast::{
     ExprId, ExprKind, Function, LocalId, Name, StmtKind, TokenRange, Tree, Type, TypeKind, UnaryOp,
 };
+use crate::capi::is_for_threads_by_name;
 use crate::program::{ItemId, Types};
 use crate::roles::is_slot;
 use crate::state::own::{Own, struct_name};
@@ -64,6 +65,8 @@ pub(super) enum Leads {
 pub(super) enum Callee<'a> {
     /// Functions of the package.
     Own(Vec<ItemId>),
+    /// Functions of the package of which one may be what a pointer leads to.
+    Pointed(Vec<ItemId>),
     /// A function that was not read.
     Outside(&'a str),
     /// Nobody knows what.
@@ -106,7 +109,7 @@ impl<'a> Code<'a> {
     /// The functions of the package that it calls.
     pub(super) fn callees(&self) -> impl Iterator<Item = ItemId> {
         self.calls.iter().flat_map(|(_, callee)| match callee {
-            Callee::Own(items) => items.iter().copied(),
+            Callee::Own(items) | Callee::Pointed(items) => items.iter().copied(),
             _ => [].iter().copied(),
         })
     }
@@ -140,7 +143,7 @@ fn unevaluated(tree: &Tree) -> Vec<TokenRange> {
 fn place(behind: &mut Behind<'_, '_>, tree: &Tree, at: ExprId) -> Place {
     let types = behind.cx.types();
     let ty = types.of(tree, at);
-    let is_data = ty.is_none_or(|ty| !is_lock(ty) && !types.is_atomic(ty));
+    let is_data = ty.is_none_or(|ty| !is_for_threads(ty) && !types.is_atomic(ty));
     let mut place = Place {
         field: None,
         leads: ty.map_or(Leads::On, |ty| leads(types, ty)),
@@ -164,16 +167,24 @@ fn place(behind: &mut Behind<'_, '_>, tree: &Tree, at: ExprId) -> Place {
     place
 }
 
-/// The struct of an object that `base` points to; one that is not defined here may be one.
+/// Whether a type is a lock, or another thing that threads share as it is.
+pub(super) fn is_for_threads(ty: &Type) -> bool {
+    is_lock(ty) || ty.name().is_some_and(is_for_threads_by_name)
+}
+
+/// The struct of an object that `base` points to; one that is not defined here may be one, unless it
+/// is one of Python's own.
 fn object_struct<'t>(types: &'t Types<'_>, tree: &'t Tree, base: ExprId) -> Option<&'t str> {
     let to = types.of(tree, base)?;
     let name = struct_name(to)?;
     let to = to.pointee()?;
-    let is_other = || {
-        let key = types.key(to);
-        key.is_some_and(|key| types.definition(&key).is_some())
+    let key = types.key(to);
+    let is_defined = key.is_some_and(|key| types.definition(&key).is_some());
+    let may_be = match is_defined {
+        true => types.is_object(to),
+        false => !name.starts_with("Py") && !is_for_threads(to),
     };
-    (types.is_object(to) || !is_other()).then_some(name)
+    may_be.then_some(name)
 }
 
 /// Whether a field may be state: no lock, no counter of references.
@@ -263,6 +274,6 @@ fn by_pointer<'a>(behind: &Behind<'_, 'a>, tree: &Tree, args: &[ExprId]) -> Call
     let own: Vec<ItemId> = all.filter(|id| takes(id)).copied().collect();
     match own.is_empty() {
         true => Callee::Unknown,
-        false => Callee::Own(own),
+        false => Callee::Pointed(own),
     }
 }

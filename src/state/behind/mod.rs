@@ -70,9 +70,7 @@ impl Spot {
     fn of_caller(self, given: Self) -> Self {
         Self {
             param: given.param,
-            field: given
-                .field
-                .or_else(|| self.field.filter(|_| !given.behind)),
+            field: given.field.or_else(|| self.field.filter(|_| !given.behind)),
             behind: given.behind || self.behind,
         }
     }
@@ -92,7 +90,16 @@ type Regions = BTreeSet<Region>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Access {
     pub(super) spot: Spot,
-    pub(super) writes: bool,
+    pub(super) how: How,
+}
+
+/// How memory is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum How {
+    Reads,
+    /// A function gets it that was not read, and of which no table says what it does.
+    MayWrite,
+    Writes,
 }
 
 /// What a function does with the memory that its parameters lead to.
@@ -123,10 +130,7 @@ pub(super) struct Behind<'c, 'a> {
 
 impl<'c, 'a> Behind<'c, 'a> {
     /// Looks at `entries` and at all that they call. All items must have been parsed.
-    pub(super) fn new(
-        cx: &'c PackageCx<'a>,
-        entries: impl IntoIterator<Item = ItemId>,
-    ) -> Self {
+    pub(super) fn new(cx: &'c PackageCx<'a>, entries: impl IntoIterator<Item = ItemId>) -> Self {
         let files = cx.program.files.iter();
         let mut behind = Self {
             cx,
@@ -252,7 +256,10 @@ fn pointed(cx: &PackageCx<'_>) -> BTreeMap<usize, Vec<ItemId>> {
         let Some(function) = cx.function(id).filter(|_| !item.needs_gil) else {
             continue;
         };
-        let mut roles = cx.roles().into_iter().flat_map(|roles| roles.of(item, function));
+        let mut roles = cx
+            .roles()
+            .into_iter()
+            .flat_map(|roles| roles.of(item, function));
         if index.is_mentioned(&function.name) && roles.next().is_none() {
             found.entry(function.params.len()).or_default().push(id);
         }

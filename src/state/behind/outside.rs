@@ -3,8 +3,8 @@
 use super::Behind;
 use crate::ast::{ExprId, ExprKind, Tree, Type, UnaryOp};
 use crate::capi::{self, Gives, effects, reads_unit, writes};
+use crate::state::behind::code::is_for_threads;
 use crate::state::locks::lock_act_by_name;
-use crate::state::variables::is_lock;
 
 /// What is done with the memory behind one argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub(super) enum Use {
     Writes,
     /// The same with what pointers there lead to.
     WritesAll,
+    /// It may write that: nobody knows.
+    MayWriteAll,
     /// The argument itself is set, as a macro does.
     Sets,
 }
@@ -40,7 +42,7 @@ pub(super) fn use_of(
         };
     }
     let to = types.pointed_at(tree, arg);
-    if is_object(behind, tree, arg) || to.is_some_and(is_lock) {
+    if is_object(behind, tree, arg) || to.is_some_and(is_for_threads) {
         return Use::Nothing;
     }
     if effects(name).is_some() {
@@ -51,16 +53,23 @@ pub(super) fn use_of(
         };
     }
     let is_lock = capi::lock_call(name).is_some() || lock_act_by_name(name).is_some();
-    if is_lock || behind.cx.program.facts.is_thread_safe(name) {
+    let ty = types.of(tree, arg);
+    if is_lock || ty.is_none() || behind.cx.program.facts.is_thread_safe(name) {
+        // A member of a struct that is not known may be a number.
         return Use::Nothing;
     }
     let declared = behind.declared.get(name).and_then(|it| it.get(number));
     let is_const = |ty: &Type| types.pointee(ty).is_some_and(|to| to.is_const);
-    let is_read = declared.is_some_and(is_const) || types.of(tree, arg).is_some_and(is_const);
-    match is_read {
+    let is_read = declared.is_some_and(is_const) || ty.is_some_and(is_const);
+    match is_read || capi::looks_by_name(name) {
         true => Use::Reads,
-        false => Use::WritesAll,
+        false => Use::MayWriteAll,
     }
+}
+
+/// Whether no table says what a function does.
+pub(super) fn is_unknown(name: &str) -> bool {
+    writes(name).is_none() && effects(name).is_none()
 }
 
 /// Whether what a call gives may be a pointer into argument `number`.
@@ -80,7 +89,9 @@ fn is_object(behind: &Behind<'_, '_>, tree: &Tree, arg: ExprId) -> bool {
         ty.is_some_and(|ty| types.is_object_pointer(ty))
     };
     let to = types.pointed_at(tree, arg);
-    is_pointer(arg) || is_pointer(tree.without_casts(arg)) || to.is_some_and(|to| types.is_object(to))
+    is_pointer(arg)
+        || is_pointer(tree.without_casts(arg))
+        || to.is_some_and(|to| types.is_object(to))
 }
 
 fn is_address(tree: &Tree, arg: ExprId) -> bool {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use super::code::{Callee, Code, Holds, Leads};
-use super::outside::{Use, gives_part, use_of};
-use super::{Access, Behind, Region, Regions, Spot, Summary};
+use super::outside::{Use, gives_part, is_unknown, use_of};
+use super::{Access, Behind, How, Region, Regions, Spot, Summary};
 use crate::ast::{
     BinaryOp, ExprId, ExprKind, Init, LocalId, Name, StmtId, StmtKind, Tree, Type, UnaryOp,
 };
@@ -173,26 +173,14 @@ impl<'t, 'c, 'a> Trace<'t, 'c, 'a> {
                 op if op.is_step() => self.value(*operand),
                 _ => Regions::new(),
             },
-            ExprKind::Binary { op, lhs, rhs } => match op {
-                BinaryOp::Comma => self.value(*rhs),
-                BinaryOp::Plus | BinaryOp::Minus | BinaryOp::BitAnd | BinaryOp::BitOr => {
-                    let mut all = self.value(*lhs);
-                    all.extend(self.value(*rhs));
-                    all
-                }
-                _ => Regions::new(),
-            },
+            ExprKind::Binary { op, lhs, rhs } => self.computed(*op, *lhs, *rhs),
             ExprKind::Assign { op: None, rhs, .. } => self.value(*rhs),
             ExprKind::Assign { lhs, .. } => self.value(*lhs),
             ExprKind::Conditional {
                 cond,
                 then,
                 otherwise,
-            } => {
-                let mut all = self.value(then.unwrap_or(*cond));
-                all.extend(self.value(*otherwise));
-                all
-            }
+            } => self.either(then.unwrap_or(*cond), *otherwise),
             ExprKind::Cast { ty, operand } => {
                 let mut all = self.value(*operand);
                 if self.is_object(ty) {
@@ -209,9 +197,25 @@ impl<'t, 'c, 'a> Trace<'t, 'c, 'a> {
         }
     }
 
+    fn computed(&self, op: BinaryOp, lhs: ExprId, rhs: ExprId) -> Regions {
+        match op {
+            BinaryOp::Comma => self.value(rhs),
+            BinaryOp::Plus | BinaryOp::Minus | BinaryOp::BitAnd | BinaryOp::BitOr => {
+                self.either(lhs, rhs)
+            }
+            _ => Regions::new(),
+        }
+    }
+
+    fn either(&self, one: ExprId, other: ExprId) -> Regions {
+        &self.value(one) | &self.value(other)
+    }
+
     fn last_of(&self, stmt: StmtId) -> Regions {
         match &self.tree().stmt(stmt).kind {
-            StmtKind::Block(stmts) => stmts.last().map_or_else(Regions::new, |&it| self.last_of(it)),
+            StmtKind::Block(stmts) => stmts
+                .last()
+                .map_or_else(Regions::new, |&it| self.last_of(it)),
             StmtKind::Expr(expr) => self.value(*expr),
             _ => Regions::new(),
         }
@@ -227,7 +231,10 @@ impl<'t, 'c, 'a> Trace<'t, 'c, 'a> {
             // A table that all objects share is `const`: `self->ops`.
             Some(Leads::ToConstant) => {
                 let is_behind = |it: &Region| !matches!(it, Region::Given(spot) if !spot.behind);
-                place().filter(is_behind).flat_map(|it| self.inside(it)).collect()
+                place()
+                    .filter(is_behind)
+                    .flat_map(|it| self.inside(it))
+                    .collect()
             }
             Some(Leads::On) => place().flat_map(|it| self.inside(it)).collect(),
         }
@@ -242,10 +249,13 @@ impl<'t, 'c, 'a> Trace<'t, 'c, 'a> {
     }
 
     /// The memory that a function of the package uses at `spot`, with the arguments of a call.
-    fn of_callee(&self, spot: Spot, args: &[ExprId]) -> BTreeSet<Spot> {
+    fn of_callee(&self, spot: Spot, args: &[ExprId], by: By) -> BTreeSet<Spot> {
         let Some(&arg) = args.get(spot.param) else {
             return BTreeSet::new();
         };
+        if by == By::Pointer && self.may_be_object(arg) {
+            return BTreeSet::new();
+        }
         let mut found = BTreeSet::new();
         for region in self.value(arg) {
             match region {
@@ -262,13 +272,25 @@ impl<'t, 'c, 'a> Trace<'t, 'c, 'a> {
         found
     }
 
+    /// Whether an argument may be an object: another function may get another one at this place.
+    fn may_be_object(&self, arg: ExprId) -> bool {
+        let types = self.behind.cx.types();
+        let ty = types.of(self.tree(), arg);
+        ty.is_some_and(|ty| self.is_object(ty) || types.pointee(ty).is_some_and(Type::is_void))
+    }
+
     fn call(&mut self, at: ExprId, callee: &Callee<'a>) {
         let args = self.tree().arguments(at);
         let mut result = Regions::new();
         match callee {
             Callee::Own(items) => {
                 for &item in items {
-                    self.call_own(item, args, &mut result);
+                    self.call_own(item, args, By::Name, &mut result);
+                }
+            }
+            Callee::Pointed(items) => {
+                for &item in items {
+                    self.call_own(item, args, By::Pointer, &mut result);
                 }
             }
             Callee::Outside(name) => {
@@ -277,7 +299,7 @@ impl<'t, 'c, 'a> Trace<'t, 'c, 'a> {
                 for (_, &arg) in parts {
                     result.extend(self.value(arg));
                 }
-                if crate::capi::writes(name).is_none() && crate::capi::effects(name).is_none() {
+                if is_unknown(name) {
                     // It may give anything that it can reach.
                     let inside = result.clone().into_iter();
                     result.extend(inside.flat_map(|it| self.inside(it)));
@@ -294,19 +316,25 @@ impl<'t, 'c, 'a> Trace<'t, 'c, 'a> {
     }
 
     /// What a function of the package gives back, and stores in what it is given.
-    fn call_own(&mut self, item: ItemId, args: &'a [ExprId], result: &mut Regions) {
+    fn call_own(&mut self, item: ItemId, args: &'a [ExprId], by: By, result: &mut Regions) {
         let behind = self.behind;
         let Some(summary) = behind.of(item) else {
             return;
         };
         for &spot in &summary.result {
-            result.extend(self.of_callee(spot, args).into_iter().map(Region::Given));
+            result.extend(
+                self.of_callee(spot, args, by)
+                    .into_iter()
+                    .map(Region::Given),
+            );
         }
         for (&param, spots) in &summary.stores {
             let Some(&arg) = args.get(param) else {
                 continue;
             };
-            let values = spots.iter().flat_map(|&spot| self.of_callee(spot, args));
+            let values = spots
+                .iter()
+                .flat_map(|&spot| self.of_callee(spot, args, by));
             let values: Regions = values.map(Region::Given).collect();
             self.store(&self.value(arg), &values);
         }
@@ -317,7 +345,7 @@ impl<'t, 'c, 'a> Trace<'t, 'c, 'a> {
         let is_free = |at: ExprId| !behind.locks.is_held(code.item, at);
         for (&at, place) in &code.places {
             if place.is_data && is_free(at) {
-                self.note(&self.place(at), false);
+                self.note(&self.place(at), How::Reads);
             }
         }
         for at in tree.expr_ids() {
@@ -326,7 +354,7 @@ impl<'t, 'c, 'a> Trace<'t, 'c, 'a> {
             };
             let is_data = code.places.get(&place).is_some_and(|it| it.is_data);
             if is_data && is_free(at) {
-                self.note(&self.place(place), true);
+                self.note(&self.place(place), How::Writes);
             }
         }
         for (at, callee) in &code.calls {
@@ -336,23 +364,15 @@ impl<'t, 'c, 'a> Trace<'t, 'c, 'a> {
         }
     }
 
-    fn note(&mut self, regions: &Regions, writes: bool) {
-        let accesses = given(regions).map(|spot| Access { spot, writes });
+    fn note(&mut self, regions: &Regions, how: How) {
+        let accesses = given(regions).map(|spot| Access { spot, how });
         self.accesses.extend(accesses);
     }
 
     fn note_call(&mut self, args: &'a [ExprId], callee: &Callee<'a>) {
         match callee {
-            Callee::Own(items) => {
-                let behind = self.behind;
-                for summary in items.iter().filter_map(|&item| behind.of(item)) {
-                    for access in &summary.accesses {
-                        let spots = self.of_callee(access.spot, args).into_iter();
-                        let writes = access.writes;
-                        self.accesses.extend(spots.map(|spot| Access { spot, writes }));
-                    }
-                }
-            }
+            Callee::Own(items) => self.note_own(items, args, By::Name),
+            Callee::Pointed(items) => self.note_own(items, args, By::Pointer),
             Callee::Outside(name) => {
                 for (number, &arg) in args.iter().enumerate() {
                     self.note_use(arg, use_of(self.behind, self.tree(), (name, args), number));
@@ -360,25 +380,45 @@ impl<'t, 'c, 'a> Trace<'t, 'c, 'a> {
             }
             Callee::Unknown => {
                 for &arg in args {
-                    self.note_use(arg, Use::WritesAll);
+                    self.note_use(arg, Use::MayWriteAll);
                 }
             }
             Callee::Slot => {}
         }
     }
 
-    fn note_use(&mut self, arg: ExprId, of: Use) {
-        let regions = match of {
-            Use::Nothing => return,
-            Use::Sets => self.place(self.tree().without_casts(arg)),
-            Use::Reads | Use::Writes | Use::WritesAll => self.value(arg),
-        };
-        self.note(&regions, of != Use::Reads);
-        if of == Use::WritesAll {
-            let inside = regions.into_iter().flat_map(|it| self.inside(it));
-            self.note(&inside.collect(), true);
+    /// What functions of the package use.
+    fn note_own(&mut self, items: &[ItemId], args: &'a [ExprId], by: By) {
+        let behind = self.behind;
+        for summary in items.iter().filter_map(|&item| behind.of(item)) {
+            for &Access { spot, how } in &summary.accesses {
+                let spots = self.of_callee(spot, args, by).into_iter();
+                self.accesses.extend(spots.map(|spot| Access { spot, how }));
+            }
         }
     }
+
+    fn note_use(&mut self, arg: ExprId, of: Use) {
+        let (regions, how) = match of {
+            Use::Nothing => return,
+            Use::Sets => (self.place(self.tree().without_casts(arg)), How::Writes),
+            Use::Reads => (self.value(arg), How::Reads),
+            Use::Writes | Use::WritesAll => (self.value(arg), How::Writes),
+            Use::MayWriteAll => (self.value(arg), How::MayWrite),
+        };
+        self.note(&regions, how);
+        if matches!(of, Use::WritesAll | Use::MayWriteAll) {
+            let inside = regions.into_iter().flat_map(|it| self.inside(it));
+            self.note(&inside.collect(), how);
+        }
+    }
+}
+
+/// How a function of the package is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    Name,
+    Pointer,
 }
 
 /// Whether a pointer leads to an object that the caller gives.

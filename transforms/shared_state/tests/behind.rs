@@ -1,7 +1,7 @@
 //! UG504: what the fields of objects lead to.
 
-use super::run_triaged;
 use super::UNLOCKED_OBJECT_STATE;
+use super::run_triaged;
 
 const TREE: &str = "\
 #include <Python.h>
@@ -66,7 +66,12 @@ fn helpers_are_followed_to_what_a_field_leads_to() {
 static PyObject *m_drop(Tree *self, PyObject *arg) {{ drop_first(self->tree); Py_RETURN_NONE; }}
 static PyObject *m_has(Tree *self, PyObject *arg) {{ return PyBool_FromLong(find(self->tree, 1) != NULL); }}
 static PyObject *m_is_new(Tree *self, PyObject *arg) {{ return PyBool_FromLong(self->tree == NULL); }}
-")), @"");
+")), @r"
+    24: methods of `Tree` use what its field `tree` points to without a lock; another thread may change it meanwhile
+      24: `m_drop` changes `tree`
+      25: `m_has` reads `tree`
+      assumes that two threads that call methods of the same `Tree` may wait for each other
+    ");
 }
 
 #[test]
@@ -131,7 +136,11 @@ static void walk(node *at, void (*visit)(node *, void *), void *arg)
 }
 static void bump(node *at, void *arg) { at->key++; }
 static PyObject *m_bump(Tree *self, PyObject *arg) { walk(self->tree->head, bump, NULL); Py_RETURN_NONE; }
-"), @"");
+"), @r"
+    14: methods of `Tree` use what its field `tree` points to without a lock; another thread may change it meanwhile
+      14: `m_bump` changes `tree`
+      assumes that two threads that call methods of the same `Tree` may wait for each other
+    ");
 }
 
 #[test]
@@ -141,7 +150,11 @@ static PyObject *m_drop(Tree *self, PyObject *arg) {{ drop_first(self->tree); Py
 static PyObject *c_key(Cursor *self, PyObject *arg) {{ return PyLong_FromLong(self->node->key); }}
 static PyObject *c_first(Cursor *self, PyObject *arg) {{ return PyLong_FromLong(self->tree->tree->head->key); }}
 static PyObject *c_tree(Cursor *self, PyObject *arg) {{ return Py_NewRef(self->tree); }}
-")), @"");
+")), @r"
+    24: methods of `Tree` use what its field `tree` points to without a lock; another thread may change it meanwhile
+      24: `m_drop` changes `tree`
+      assumes that `c_first`, `c_key` may use the fields of `Tree` without the lock of the object
+    ");
 }
 
 #[test]
@@ -156,6 +169,14 @@ static PyType_Slot slots[] = {{{{Py_tp_init, init}}, {{0, NULL}}}};
 "
         ))
     };
-    insta::assert_snapshot!(said("static PyObject *m_drop(Tree *self, PyObject *arg) { drop_first(self->tree); Py_RETURN_NONE; }\n"), @"");
+    insta::assert_snapshot!(said("static PyObject *m_drop(Tree *self, PyObject *arg) { drop_first(self->tree); Py_RETURN_NONE; }\n"), @r"
+    24: methods of `Tree` use what its field `tree` points to without a lock; another thread may change it meanwhile
+      24: `m_drop` changes `tree`
+      25: `m_has` reads `tree`
+      26: `init` changes `items`, `tree`
+      27: `m_items` reads `items`
+      assumes that two threads that call methods of the same `Tree` may wait for each other
+      assumes that `m_items` may continue with the value of `items` at its beginning, even if it changes while the method runs
+    ");
     assert_eq!(said(""), "");
 }

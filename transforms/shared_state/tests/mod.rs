@@ -475,9 +475,33 @@ static PyGetSetDef getset[] = {
 static PyType_Slot counter_slots[] = {{Py_tp_init, init}, {0, NULL}};
 "), @"
     15: methods of `Counter` use its field `item` without a lock; another thread may change it meanwhile
+      3: `init` changes `name`
       15: `set_item` changes `item`
+      22: `get_name` reads `name`
       review: lock the object in the methods of `Counter`
       assumes that two threads that call methods of the same `Counter` may wait for each other
+    @@
+     typedef struct { PyObject_HEAD long count; PyObject *item; char *name; } Counter;
+     static int
+    -init(Counter *self, PyObject *args, PyObject *kwargs)
+    +init_lock_held(Counter *self, PyObject *args, PyObject *kwargs)
+     {
+         self->name = NULL;
+    @@
+     }
+     
+    +static int
+    +init(Counter *self, PyObject *args, PyObject *kwargs)
+    +{
+    +    int result;
+    +    Py_BEGIN_CRITICAL_SECTION(self);
+    +    result = init_lock_held(self, args, kwargs);
+    +    Py_END_CRITICAL_SECTION();
+    +    return result;
+    +}
+    +
+     static void
+     store(Counter *self, PyObject *value)
     @@
      }
      
@@ -498,7 +522,24 @@ static PyType_Slot counter_slots[] = {{Py_tp_init, init}, {0, NULL}};
     +}
     +
      static PyObject *
-     get_name(Counter *self, void *closure)
+    -get_name(Counter *self, void *closure)
+    +get_name_lock_held(Counter *self, void *closure)
+     {
+         return PyUnicode_FromString(self->name);
+     }
+     
+    +static PyObject *
+    +get_name(Counter *self, void *closure)
+    +{
+    +    PyObject *result;
+    +    Py_BEGIN_CRITICAL_SECTION(self);
+    +    result = get_name_lock_held(self, closure);
+    +    Py_END_CRITICAL_SECTION();
+    +    return result;
+    +}
+    +
+     static PyGetSetDef getset[] = {
+         {\"item\", NULL, (setter)set_item},
     ");
 }
 
