@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::behind::{Behind, How};
-use super::pointees::{pointee, reached};
+use super::pointees::{parts, pointee};
 use crate::program::{Body, ItemId};
 use crate::roles::Role;
 use crate::rule::PackageCx;
@@ -110,11 +110,11 @@ fn sharing(
     methods: &BTreeMap<String, Vec<Use>>,
 ) -> BTreeSet<ItemId> {
     let types = cx.types();
-    let reached = reached(types, &state.type_name, &state.behind);
+    let parts = parts(types, &state.type_name, &state.behind);
     let is_shared = |access: &Access| {
         let (field, is_behind) = &access.part;
         let to = pointee(types, &access.type_name, field).filter(|_| *is_behind);
-        to.is_some_and(|to| reached.contains(&to))
+        to.is_some_and(|to| parts.contains(&to))
     };
     let own: BTreeSet<ItemId> = state.methods.iter().map(|method| method.item).collect();
     let others = methods.values().flatten();

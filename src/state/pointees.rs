@@ -5,17 +5,19 @@ use std::collections::BTreeSet;
 use crate::ast::{Type, TypeKind};
 use crate::program::Types;
 
-/// The structs that can be reached from the fields `names` of the struct `owner`, without those of objects.
-pub(super) fn reached(
-    types: &Types<'_>,
-    owner: &str,
-    names: &BTreeSet<String>,
-) -> BTreeSet<String> {
+/// The structs of which the fields `names` of the struct `owner` lead to all there are: those that they
+/// point to, and parts of these, from which nothing leads back.
+pub(super) fn parts(types: &Types<'_>, owner: &str, names: &BTreeSet<String>) -> BTreeSet<String> {
+    let tops = names.iter().filter_map(|name| pointee(types, owner, name));
+    let tops: BTreeSet<String> = tops.collect();
+    let mut found = reached(types, tops.iter().cloned().collect());
+    found.retain(|key| tops.contains(key) || reached(types, vec![key.clone()]).is_disjoint(&tops));
+    found
+}
+
+/// The structs that can be reached from others, and these, without those of objects.
+fn reached(types: &Types<'_>, mut open: Vec<String>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let mut open: Vec<String> = names
-        .iter()
-        .filter_map(|name| pointee(types, owner, name))
-        .collect();
     while let Some(key) = open.pop() {
         let Some(def) = types.definition(&key).filter(|_| found.insert(key.clone())) else {
             continue;

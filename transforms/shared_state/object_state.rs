@@ -15,12 +15,11 @@ use crate::transforms::split::Split;
 declare_rule! {
     /// ## What it does
     /// Finds types whose methods change fields of their objects, or memory that these point to, without a
-    /// lock, and the methods that use the same. Helpers of the package are followed. There is one finding for
-    /// each type.
+    /// lock, and the methods that use the same. There is one finding for each type.
     ///
     /// ## Why
-    /// Without the GIL, two threads may run methods of one object at the same time. One of them may replace a
-    /// field and release the old object while the other uses it.
+    /// Two threads may run methods of one object at the same time. One may replace a field and release the old
+    /// object while the other uses it.
     ///
     /// ## Example
     /// ```c
@@ -42,14 +41,12 @@ declare_rule! {
     ///     return result;
     /// }
     /// ```
-    /// All methods of the type that use such a field, or what it points to, are split, because a lock protects
-    /// only against code that takes it. So is a `tp_init` that sets fields of such a type: Python code may call
-    /// `__init__` again.
+    /// All methods of the type that use such a field are split, because a lock protects only against code that
+    /// takes it; a `tp_init` as well, which Python code may call again.
     ///
     /// ## Confidence
-    /// `review`: only methods take the lock, and only of the objects that they get. C code that is not a method
-    /// is not covered. A body that runs Python code or waits lets other threads run at that point, as it did
-    /// with the GIL.
+    /// `review`: only methods take the lock, and only of the objects that they get. A body that runs Python code
+    /// or waits lets other threads run at that point, as it did with the GIL.
     ///
     /// ## Limits
     /// | limit | what happens then | sample | what to do |
@@ -58,7 +55,7 @@ declare_rule! {
     /// | A tool wrote the method: use `@critical_section` in the input of Argument Clinic | manual | `/*[clinic input]` | Change the input, and run the tool. |
     /// | The lock is released while a method uses a field, and the method does more than read objects and numbers | manual | `self->n = 1; Py_BEGIN_ALLOW_THREADS` | Read what you need in a section, leave it, then use it. |
     /// | The body uses fields of an object that is not known at its beginning | manual | `PyArg_ParseTuple(args, "O", &other); ((Thing *)other)->n++;` | Put a section on that object around the use. |
-    /// | Objects of another type point into the same memory, or a function that is not a method uses it | review | `((Node *)op)->node` and `self->tree->head` | Lock the owner there. |
+    /// | Other objects, or functions, use the same memory | review | `node->next` | Lock the owner. |
     /// | None of the methods that change a field can be split | manual | `static PyObject *set_n(Thing *, PyObject *);` | Guard the field by hand. |
     ///
     /// ## References

@@ -172,8 +172,7 @@ pub(super) fn is_for_threads(ty: &Type) -> bool {
     is_lock(ty) || ty.name().is_some_and(is_for_threads_by_name)
 }
 
-/// The struct of an object that `base` points to; one that is not defined here may be one, unless it
-/// is one of Python's own.
+/// The struct of an object that `base` points to; one that is not defined here may be one.
 fn object_struct<'t>(types: &'t Types<'_>, tree: &'t Tree, base: ExprId) -> Option<&'t str> {
     let to = types.of(tree, base)?;
     let name = struct_name(to)?;
@@ -182,7 +181,7 @@ fn object_struct<'t>(types: &'t Types<'_>, tree: &'t Tree, base: ExprId) -> Opti
     let is_defined = key.is_some_and(|key| types.definition(&key).is_some());
     let may_be = match is_defined {
         true => types.is_object(to),
-        false => !name.starts_with("Py") && !is_for_threads(to),
+        false => !is_for_threads(to),
     };
     may_be.then_some(name)
 }
@@ -256,19 +255,28 @@ fn callee_of<'a>(
     }
 }
 
-/// What a pointer to a function may be: those that take such arguments.
+/// What a pointer to a function may be: those that take such structs.
 fn by_pointer<'a>(behind: &Behind<'_, 'a>, tree: &Tree, args: &[ExprId]) -> Callee<'a> {
     let types = behind.cx.types();
-    let struct_of = |ty: &Type| types.pointee(ty).and_then(|to| types.key(to));
+    let struct_of = |ty: &Type| {
+        let to = types.pointee(ty).filter(|to| !types.is_object(to))?;
+        types.key(to).filter(|key| types.definition(key).is_some())
+    };
+    let given = args.iter();
+    let given = given.map(|&arg| types.of(tree, arg).and_then(struct_of));
+    let given: Vec<Option<String>> = given.collect();
     let takes = |id: &ItemId| {
         let Some(function) = behind.cx.function(*id) else {
             return false;
         };
-        function.params.iter().zip(args).all(|(&param, &arg)| {
-            let given = types.of(tree, arg).and_then(struct_of);
+        let params = function.params.iter();
+        let mut takes_any = false;
+        let fits = params.zip(&given).all(|(&param, given)| {
             let taken = struct_of(&function.tree.local(param).ty);
-            given.is_none() || taken.is_none() || given == taken
-        })
+            takes_any |= given.is_some() && *given == taken;
+            given.is_none() || taken.is_none() || *given == taken
+        });
+        fits && takes_any
     };
     let all = behind.pointed.get(&args.len()).into_iter().flatten();
     let own: Vec<ItemId> = all.filter(|id| takes(id)).copied().collect();

@@ -343,8 +343,9 @@ impl<'t, 'c, 'a> Trace<'t, 'c, 'a> {
     fn note_accesses(&mut self) {
         let (tree, code, behind) = (self.tree(), self.code, self.behind);
         let is_free = |at: ExprId| !behind.locks.is_held(code.item, at);
-        for (&at, place) in &code.places {
-            if place.is_data && is_free(at) {
+        for at in tree.expr_ids() {
+            let is_data = code.places.get(&at).is_some_and(|it| it.is_data);
+            if is_data && is_free(at) {
                 self.note(&self.place(at), How::Reads);
             }
         }

@@ -442,11 +442,11 @@ static PyObject *twice(PyObject *op, PyObject *args) { return bump((Counter *)op
 #[test]
 fn attributes_are_followed_through_helpers_and_frozen_ones_stay() {
     insta::assert_snapshot!(object("\
-static int
-init(Counter *self, PyObject *args, PyObject *kwargs)
+static PyObject *
+make(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    self->name = NULL;
-    return 0;
+    Counter *self = PyObject_New(Counter, type); self->name = NULL;
+    return (PyObject *)self;
 }
 
 static void
@@ -472,36 +472,12 @@ static PyGetSetDef getset[] = {
     {\"name\", (getter)get_name},
     {NULL}
 };
-static PyType_Slot counter_slots[] = {{Py_tp_init, init}, {0, NULL}};
+static PyType_Slot counter_slots[] = {{Py_tp_new, make}, {0, NULL}};
 "), @"
     15: methods of `Counter` use its field `item` without a lock; another thread may change it meanwhile
-      3: `init` changes `name`
       15: `set_item` changes `item`
-      22: `get_name` reads `name`
       review: lock the object in the methods of `Counter`
       assumes that two threads that call methods of the same `Counter` may wait for each other
-    @@
-     typedef struct { PyObject_HEAD long count; PyObject *item; char *name; } Counter;
-     static int
-    -init(Counter *self, PyObject *args, PyObject *kwargs)
-    +init_lock_held(Counter *self, PyObject *args, PyObject *kwargs)
-     {
-         self->name = NULL;
-    @@
-     }
-     
-    +static int
-    +init(Counter *self, PyObject *args, PyObject *kwargs)
-    +{
-    +    int result;
-    +    Py_BEGIN_CRITICAL_SECTION(self);
-    +    result = init_lock_held(self, args, kwargs);
-    +    Py_END_CRITICAL_SECTION();
-    +    return result;
-    +}
-    +
-     static void
-     store(Counter *self, PyObject *value)
     @@
      }
      
@@ -522,24 +498,7 @@ static PyType_Slot counter_slots[] = {{Py_tp_init, init}, {0, NULL}};
     +}
     +
      static PyObject *
-    -get_name(Counter *self, void *closure)
-    +get_name_lock_held(Counter *self, void *closure)
-     {
-         return PyUnicode_FromString(self->name);
-     }
-     
-    +static PyObject *
-    +get_name(Counter *self, void *closure)
-    +{
-    +    PyObject *result;
-    +    Py_BEGIN_CRITICAL_SECTION(self);
-    +    result = get_name_lock_held(self, closure);
-    +    Py_END_CRITICAL_SECTION();
-    +    return result;
-    +}
-    +
-     static PyGetSetDef getset[] = {
-         {\"item\", NULL, (setter)set_item},
+     get_name(Counter *self, void *closure)
     ");
 }
 
