@@ -302,9 +302,8 @@ fn what_must_be_confirmed_is_in_the_commit() {
     insta::assert_snapshot!(messages(6..8), @"
     == shop: lock objects while their methods run
 
-    Without the GIL, two threads may run methods of one object at the same
-    time. One of them may replace a field and release the old object while
-    the other uses it.
+    Two threads may run methods of one object at the same time. One may
+    replace a field and release the old object while the other uses it.
 
     The methods that use these fields now hold the lock of their object.
     With the GIL, a critical section does nothing.

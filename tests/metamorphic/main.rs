@@ -36,6 +36,7 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
             "unlocked-object-state/review_counter",
             "unlocked-object-state/review_inherited_method",
             "unlocked-object-state/review_replaced_reference",
+            "unlocked-object-state/review_tree_behind_a_field",
         ],
         "rules about fields of objects look for `a->b` only, and say nothing of `(*a).b`",
     ),
