@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::lifetimes::Lifetimes;
 use super::threads::Threads;
-use super::{Outcome, Outside};
+use super::{ObjectState, Outcome, Outside};
 use crate::ast::{ExprId, ExprKind, Function, StmtId, Tree};
 use crate::edit::{Layout, Style};
 use crate::memory::{Family, families};
@@ -125,6 +125,7 @@ struct Known<'a> {
     exceptions: OnceLock<Exceptions>,
     by_calls: OnceLock<ByCalls>,
     errno: OnceLock<ErrnoFunctions>,
+    states: OnceLock<Vec<ObjectState>>,
     memory: OnceLock<Vec<Family>>,
     threads: OnceLock<Threads>,
     lifetimes: OnceLock<Lifetimes>,
@@ -144,6 +145,7 @@ impl<'a> Known<'a> {
             exceptions: OnceLock::new(),
             by_calls: OnceLock::new(),
             errno: OnceLock::new(),
+            states: OnceLock::new(),
             memory: OnceLock::new(),
             threads: OnceLock::new(),
             lifetimes: OnceLock::new(),
@@ -247,6 +249,11 @@ impl<'a> PackageCx<'a> {
     /// What functions do with the error number, as `find` says for the first rule that asks.
     pub fn errno_functions(&self, find: impl FnOnce(&Self) -> ErrnoFunctions) -> &ErrnoFunctions {
         self.known.errno.get_or_init(|| find(self))
+    }
+
+    /// The state of the objects of the package that threads share, found by `find` once.
+    pub fn object_states(&self, find: impl FnOnce(&Self) -> Vec<ObjectState>) -> &[ObjectState] {
+        self.known.states.get_or_init(|| find(self))
     }
 
     /// The allocations and releases of the package by the memory that they meet.

@@ -13,7 +13,7 @@ mod roots;
 mod variables;
 mod writes;
 
-pub use fields::{Method, ObjectState, is_shared, object_states};
+pub use fields::{is_shared, object_states};
 pub use kind::{Kind, Lazy};
 pub use locks::{
     Locks, begins_section, ends_section, holds_lock_by_name, lock_act_by_name,

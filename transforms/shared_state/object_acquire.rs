@@ -30,9 +30,9 @@ use crate::capi;
 use crate::edit::{Edit, Need};
 use crate::ownership::summary::Param;
 use crate::ownership::track::Callees;
-use crate::rule::{Head, ItemId, PackageCx};
+use crate::rule::{Head, ItemId, Method, ObjectState, PackageCx};
 use crate::source::{ByteSpan, FileId};
-use crate::state::{Method, ObjectState, Own};
+use crate::state::Own;
 
 /// A method that can be split behind the reads of its fields.
 pub(super) struct Acquire<'a> {

@@ -12,8 +12,8 @@ use crate::ast::{ExprId, ExprKind, Function, LocalId, Tree, UnaryOp};
 use crate::capi::{self, Returns};
 use crate::program::Body;
 use crate::roles::Role;
-use crate::rule::{CallSite, ItemId, PackageCx};
-use crate::state::{Method, ObjectState, Own, is_shared};
+use crate::rule::{CallSite, ItemId, Method, ObjectState, PackageCx};
+use crate::state::{Own, is_shared};
 use crate::writes::Makers;
 
 /// How many calls deep a body is followed.

@@ -7,9 +7,9 @@ use super::object_body::{ByHand, FieldUsers, unfit};
 use crate::declare_rule;
 use crate::edit::{Confidence, Fix, Need};
 use crate::facts::{Claim, Fact, Subject, listed};
-use crate::rule::{Finding, ItemId, Note, Outcome, PackageCx};
+use crate::rule::{Finding, ItemId, Method, Note, ObjectState, Outcome, PackageCx};
 use crate::source::{ByteSpan, FileId};
-use crate::state::{Method, ObjectState, object_states};
+use crate::state::object_states;
 use crate::transforms::split::Split;
 
 declare_rule! {
@@ -81,8 +81,8 @@ fn check(cx: &PackageCx<'_>, findings: &mut Vec<Finding>) {
         return;
     }
     let users = FieldUsers::new(cx);
-    for state in &states {
-        findings.extend(finding(cx, state, &states, &users));
+    for state in states {
+        findings.extend(finding(cx, state, states, &users));
     }
 }
 

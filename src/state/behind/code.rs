@@ -255,31 +255,32 @@ fn callee_of<'a>(
     }
 }
 
+/// The struct that a pointer leads to, if it is none of an object.
+pub(super) fn struct_of(types: &Types<'_>, ty: &Type) -> Option<String> {
+    let to = types.pointee(ty).filter(|to| !types.is_object(to))?;
+    types.key(to).filter(|key| types.definition(key).is_some())
+}
+
 /// What a pointer to a function may be: those that take such structs.
 fn by_pointer<'a>(behind: &Behind<'_, 'a>, tree: &Tree, args: &[ExprId]) -> Callee<'a> {
     let types = behind.cx.types();
-    let struct_of = |ty: &Type| {
-        let to = types.pointee(ty).filter(|to| !types.is_object(to))?;
-        types.key(to).filter(|key| types.definition(key).is_some())
-    };
     let given = args.iter();
-    let given = given.map(|&arg| types.of(tree, arg).and_then(struct_of));
+    let given = given.map(|&arg| struct_of(types, types.of(tree, arg)?));
     let given: Vec<Option<String>> = given.collect();
-    let takes = |id: &ItemId| {
-        let Some(function) = behind.cx.function(*id) else {
-            return false;
-        };
-        let params = function.params.iter();
-        let mut takes_any = false;
-        let fits = params.zip(&given).all(|(&param, given)| {
-            let taken = struct_of(&function.tree.local(param).ty);
-            takes_any |= given.is_some() && *given == taken;
-            given.is_none() || taken.is_none() || *given == taken
-        });
-        fits && takes_any
+    if given.iter().all(Option::is_none) {
+        return Callee::Unknown;
+    }
+    let takes = |taken: &[Option<String>]| {
+        let mut both = taken.iter().zip(&given);
+        both.all(|(taken, given)| taken.is_none() || given.is_none() || taken == given)
+            && taken
+                .iter()
+                .zip(&given)
+                .any(|(taken, given)| taken.is_some() && taken == given)
     };
     let all = behind.pointed.get(&args.len()).into_iter().flatten();
-    let own: Vec<ItemId> = all.filter(|id| takes(id)).copied().collect();
+    let own = all.filter(|(_, taken)| takes(taken));
+    let own: Vec<ItemId> = own.map(|(id, _)| *id).collect();
     match own.is_empty() {
         true => Callee::Unknown,
         false => Callee::Pointed(own),

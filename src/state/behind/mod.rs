@@ -31,7 +31,7 @@ use crate::ast::{LocalId, Type, TypeKind};
 use crate::facts::guarded_fields;
 use crate::program::ItemId;
 use crate::rule::PackageCx;
-use code::Code;
+use code::{Code, struct_of};
 use trace::Trace;
 
 /// A field of a struct that may be an object, by its number.
@@ -112,6 +112,9 @@ pub(super) struct Summary {
     stores: BTreeMap<usize, BTreeSet<Spot>>,
 }
 
+/// Functions with the structs that they take, by the number of their parameters.
+type Pointed = BTreeMap<usize, Vec<(ItemId, Vec<Option<String>>)>>;
+
 /// The functions of a package that may be looked at, and what was found of them.
 pub(super) struct Behind<'c, 'a> {
     cx: &'c PackageCx<'a>,
@@ -122,9 +125,8 @@ pub(super) struct Behind<'c, 'a> {
     numbers: FxHashMap<(String, String), Field>,
     /// The parameters of functions that are only declared.
     declared: FxHashMap<&'a str, &'a [Type]>,
-    /// The functions of which something else than a call has the address, by the number of their
-    /// parameters.
-    pointed: BTreeMap<usize, Vec<ItemId>>,
+    /// The functions of which something else than a call has the address.
+    pointed: Pointed,
     summaries: FxHashMap<ItemId, Summary>,
 }
 
@@ -248,8 +250,8 @@ fn declared<'a>(cx: &PackageCx<'a>) -> FxHashMap<&'a str, &'a [Type]> {
     found
 }
 
-fn pointed(cx: &PackageCx<'_>) -> BTreeMap<usize, Vec<ItemId>> {
-    let mut found: BTreeMap<usize, Vec<ItemId>> = BTreeMap::new();
+fn pointed(cx: &PackageCx<'_>) -> Pointed {
+    let mut found = Pointed::new();
     let index = cx.call_index();
     for (item, at) in cx.program.items.iter().zip(0u32..) {
         let id = ItemId(at);
@@ -261,7 +263,10 @@ fn pointed(cx: &PackageCx<'_>) -> BTreeMap<usize, Vec<ItemId>> {
             .into_iter()
             .flat_map(|roles| roles.of(item, function));
         if index.is_mentioned(&function.name) && roles.next().is_none() {
-            found.entry(function.params.len()).or_default().push(id);
+            let params = function.params.iter();
+            let types = params.map(|&param| struct_of(cx.types(), &function.tree.local(param).ty));
+            let own = (id, types.collect());
+            found.entry(function.params.len()).or_default().push(own);
         }
     }
     found

@@ -249,16 +249,10 @@ impl<'t, 'c, 'a> Trace<'t, 'c, 'a> {
     }
 
     /// The memory that a function of the package uses at `spot`, with the arguments of a call.
-    fn of_callee(&self, spot: Spot, args: &[ExprId], by: By) -> BTreeSet<Spot> {
-        let Some(&arg) = args.get(spot.param) else {
-            return BTreeSet::new();
-        };
-        if by == By::Pointer && self.may_be_object(arg) {
-            return BTreeSet::new();
-        }
+    fn of_callee(&self, spot: Spot, args: &[Regions]) -> BTreeSet<Spot> {
         let mut found = BTreeSet::new();
-        for region in self.value(arg) {
-            match region {
+        for region in args.get(spot.param).into_iter().flatten() {
+            match *region {
                 Region::Given(given) => drop(found.insert(spot.of_caller(given))),
                 // A variable of this function has it: `find(tree, &at)`.
                 Region::Own(local) if spot.behind => {
@@ -272,6 +266,15 @@ impl<'t, 'c, 'a> Trace<'t, 'c, 'a> {
         found
     }
 
+    /// Where the arguments of a call lead.
+    fn arguments(&self, args: &[ExprId], by: By) -> Vec<Regions> {
+        let value = |&arg: &ExprId| match by {
+            By::Pointer if self.may_be_object(arg) => Regions::new(),
+            _ => self.value(arg),
+        };
+        args.iter().map(value).collect()
+    }
+
     /// Whether an argument may be an object: another function may get another one at this place.
     fn may_be_object(&self, arg: ExprId) -> bool {
         let types = self.behind.cx.types();
@@ -283,16 +286,8 @@ impl<'t, 'c, 'a> Trace<'t, 'c, 'a> {
         let args = self.tree().arguments(at);
         let mut result = Regions::new();
         match callee {
-            Callee::Own(items) => {
-                for &item in items {
-                    self.call_own(item, args, By::Name, &mut result);
-                }
-            }
-            Callee::Pointed(items) => {
-                for &item in items {
-                    self.call_own(item, args, By::Pointer, &mut result);
-                }
-            }
+            Callee::Own(items) => self.call_own(items, args, By::Name, &mut result),
+            Callee::Pointed(items) => self.call_own(items, args, By::Pointer, &mut result),
             Callee::Outside(name) => {
                 let parts = args.iter().enumerate();
                 let parts = parts.filter(|(number, _)| gives_part(name, *number));
@@ -315,47 +310,38 @@ impl<'t, 'c, 'a> Trace<'t, 'c, 'a> {
         }
     }
 
-    /// What a function of the package gives back, and stores in what it is given.
-    fn call_own(&mut self, item: ItemId, args: &'a [ExprId], by: By, result: &mut Regions) {
+    /// What functions of the package give back, and store in what they are given.
+    fn call_own(&mut self, items: &[ItemId], args: &[ExprId], by: By, result: &mut Regions) {
         let behind = self.behind;
-        let Some(summary) = behind.of(item) else {
-            return;
-        };
-        for &spot in &summary.result {
-            result.extend(
-                self.of_callee(spot, args, by)
-                    .into_iter()
-                    .map(Region::Given),
-            );
-        }
-        for (&param, spots) in &summary.stores {
-            let Some(&arg) = args.get(param) else {
-                continue;
-            };
-            let values = spots
-                .iter()
-                .flat_map(|&spot| self.of_callee(spot, args, by));
-            let values: Regions = values.map(Region::Given).collect();
-            self.store(&self.value(arg), &values);
+        let given = self.arguments(args, by);
+        for summary in items.iter().filter_map(|&item| behind.of(item)) {
+            for &spot in &summary.result {
+                let spots = self.of_callee(spot, &given).into_iter();
+                result.extend(spots.map(Region::Given));
+            }
+            for (&param, spots) in &summary.stores {
+                let Some(&arg) = args.get(param) else {
+                    continue;
+                };
+                let values = spots.iter().flat_map(|&spot| self.of_callee(spot, &given));
+                let values: Regions = values.map(Region::Given).collect();
+                self.store(&self.value(arg), &values);
+            }
         }
     }
 
     fn note_accesses(&mut self) {
         let (tree, code, behind) = (self.tree(), self.code, self.behind);
         let is_free = |at: ExprId| !behind.locks.is_held(code.item, at);
+        let is_data = |at: ExprId| code.places.get(&at).is_some_and(|it| it.is_data);
         for at in tree.expr_ids() {
-            let is_data = code.places.get(&at).is_some_and(|it| it.is_data);
-            if is_data && is_free(at) {
-                self.note(&self.place(at), How::Reads);
-            }
-        }
-        for at in tree.expr_ids() {
-            let Some(place) = tree.changed(at).map(|it| tree.without_casts(it)) else {
-                continue;
-            };
-            let is_data = code.places.get(&place).is_some_and(|it| it.is_data);
-            if is_data && is_free(at) {
-                self.note(&self.place(place), How::Writes);
+            let changed = tree.changed(at).map(|it| tree.without_casts(it));
+            for (place, how) in [(Some(at), How::Reads), (changed, How::Writes)] {
+                let place = place.filter(|&place| is_data(place));
+                let regions = place.map_or_else(Regions::new, |place| self.place(place));
+                if given(&regions).next().is_some() && is_free(at) {
+                    self.note(&regions, how);
+                }
             }
         }
         for (at, callee) in &code.calls {
@@ -389,11 +375,12 @@ impl<'t, 'c, 'a> Trace<'t, 'c, 'a> {
     }
 
     /// What functions of the package use.
-    fn note_own(&mut self, items: &[ItemId], args: &'a [ExprId], by: By) {
+    fn note_own(&mut self, items: &[ItemId], args: &[ExprId], by: By) {
         let behind = self.behind;
+        let given = self.arguments(args, by);
         for summary in items.iter().filter_map(|&item| behind.of(item)) {
             for &Access { spot, how } in &summary.accesses {
-                let spots = self.of_callee(spot, args, by).into_iter();
+                let spots = self.of_callee(spot, &given).into_iter();
                 self.accesses.extend(spots.map(|spot| Access { spot, how }));
             }
         }
