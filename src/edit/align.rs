@@ -93,11 +93,7 @@ impl Layout<'_> {
         let inserted = edits.iter().filter(is_inserted);
         let inserted: usize = inserted.map(|edit| width(&edit.text)).sum();
         let moved = open.moved - inserted.cast_signed();
-        let edit = Edit {
-            file: self.file,
-            span,
-            text: indented(blanks, moved),
-        };
+        let edit = Edit::new(self.file, span, indented(blanks, moved));
         (moved != 0).then_some((edit, moved))
     }
 

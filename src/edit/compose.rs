@@ -1,10 +1,11 @@
 //! Edits of a text and of what came out of them, as edits of the text.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::{Edit, apply};
-use crate::source::ByteSpan;
+use super::{Edit, Side, apply};
+use crate::source::{ByteOffset, ByteSpan};
 
 /// What [`compose`] gives.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,6 +20,7 @@ pub struct Composed {
 struct New {
     at: Range<u32>,
     old: ByteSpan,
+    side: Side,
 }
 
 /// Some of the second edits, with the first ones they touch.
@@ -31,12 +33,15 @@ struct Cluster<'e> {
 
 /// `second`, edits of what `first` makes of `original`, as edits of `original`.
 ///
-/// Both are sorted, disjoint, and of one file. Together with the first edits that are not absorbed
+/// Both are disjoint and of one file, the first ones sorted. Together with the first edits that are not absorbed
 /// they do what `first` and `second` do one after the other.
 #[must_use]
 pub fn compose(original: &[u8], first: &[&Edit], second: &[Edit]) -> Composed {
     let between = apply(original, first.iter().copied()).bytes;
     let news = news(first);
+    let mut second: Vec<&Edit> = second.iter().collect();
+    // Stable: insertions at one place keep the order in which the rule made them.
+    second.sort_by_key(|edit| edit.place());
     let mut clusters: Vec<Cluster<'_>> = Vec::new();
     for edit in second {
         let next = cluster(edit, &news);
@@ -70,6 +75,7 @@ fn news(first: &[&Edit]) -> Vec<New> {
         New {
             at: start..start + length,
             old: edit.span,
+            side: edit.side,
         }
     };
     first.iter().map(place).collect()
@@ -112,9 +118,12 @@ impl Cluster<'_> {
             |new| new.old.end().0,
         );
         let file = self.edits[0].file;
+        let own = self.edits.iter().map(|edit| side(edit, news));
+        let sides = absorbed().map(|new| new.side).chain(own);
         Edit {
             file,
             span: ByteSpan::new(start, end),
+            side: sides.min().unwrap_or(Side::Ahead),
             text: self.text(between),
         }
     }
@@ -132,6 +141,19 @@ impl Cluster<'_> {
     }
 }
 
+/// The side in the original of an edit of the text that came out. What ends new text stands beside it.
+fn side(edit: &Edit, news: &[New]) -> Side {
+    let Side::Behind(Reverse(ByteOffset(start))) = edit.side else {
+        return edit.side;
+    };
+    let start = match news.iter().find(|new| new.at.contains(&start)) {
+        Some(new) if new.old.is_empty() && edit.span.start().0 <= new.at.end => return new.side,
+        Some(new) => new.old.start().0,
+        None => original(start, news.iter().filter(|new| new.at.end <= start)),
+    };
+    Side::Behind(Reverse(ByteOffset(start)))
+}
+
 /// The offset in the original of one in kept text, behind `news`.
 fn original<'n>(at: u32, news: impl Iterator<Item = &'n New>) -> u32 {
     let shift: i64 = news
@@ -144,13 +166,15 @@ fn original<'n>(at: u32, news: impl Iterator<Item = &'n New>) -> u32 {
 mod tests {
     use super::compose;
     use crate::edit::{Edit, apply};
-    use crate::source::{ByteSpan, FileId};
+    use crate::source::{ByteOffset, ByteSpan, FileId};
 
     fn edits(spec: &[(u32, u32, &str)]) -> Vec<Edit> {
-        let edit = |&(start, end, text): &(u32, u32, &str)| Edit {
-            file: FileId(0),
-            span: ByteSpan::new(start, end),
-            text: text.as_bytes().to_vec(),
+        let edit = |&(start, end, text): &(u32, u32, &str)| {
+            Edit::new(
+                FileId(0),
+                ByteSpan::new(start, end),
+                text.as_bytes().to_vec(),
+            )
         };
         spec.iter().map(edit).collect()
     }
@@ -160,14 +184,16 @@ mod tests {
         let original = b"0123456789";
         let (first, second) = (edits(first), edits(second));
         let between = apply(original, &first).bytes;
-        let expected = apply(&between, &second).bytes;
+        let mut sorted = second.clone();
+        sorted.sort_by_key(Edit::place);
+        let expected = apply(&between, &sorted).bytes;
         let first: Vec<&Edit> = first.iter().collect();
         let composed = compose(original, &first, &second);
         let rest = first.iter().enumerate();
         let rest = rest.filter(|(at, _)| !composed.absorbed.contains(at));
         let mut all: Vec<Edit> = rest.map(|(_, edit)| (*edit).clone()).collect();
         all.extend(composed.edits);
-        all.sort_by_key(|edit| edit.span);
+        all.sort_by_key(Edit::place);
         assert_eq!(apply(original, &all).bytes, expected);
         let text = String::from_utf8(expected).unwrap();
         (text, composed.absorbed.into_iter().collect())
@@ -185,6 +211,30 @@ mod tests {
         assert_eq!((&*text, absorbed), ("0123xaby456789", vec![0]));
         let (text, absorbed) = both(&[(4, 5, "")], &[(4, 4, "x")]);
         assert_eq!((&*text, absorbed), ("0123x56789", vec![0]));
+    }
+
+    #[test]
+    fn what_ends_new_text_stays_behind_what_stands_in_front_of_that() {
+        // `if (c) break;` begins at 1, `break;` at 2.
+        let mut first = edits(&[(4, 4, "}"), (4, 4, "release a;")]);
+        first[0] = first[0].clone().behind(ByteOffset(2));
+        first[1] = first[1].clone().behind(ByteOffset(1));
+        let second = edits(&[(15, 15, "release b;")]);
+        let second: Vec<Edit> = second
+            .into_iter()
+            .map(|edit| edit.behind(ByteOffset(5)))
+            .collect();
+        let composed = compose(b"0123456789", &[&first[0], &first[1]], &second);
+        let place = |edit: &Edit| (edit.side, String::from_utf8_lossy(&edit.text).into_owned());
+        let both = (first[1].side, "release a;release b;".to_owned());
+        assert_eq!(composed.edits.iter().map(place).collect::<Vec<_>>(), [both]);
+        assert_eq!(composed.absorbed.into_iter().collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn the_second_edits_need_not_be_sorted() {
+        let (text, absorbed) = both(&[(4, 4, "abc")], &[(6, 6, "-"), (4, 4, "}")]);
+        assert_eq!((&*text, absorbed), ("0123}ab-c456789", vec![0]));
     }
 
     #[test]

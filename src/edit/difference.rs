@@ -20,11 +20,11 @@ pub fn difference(file: FileId, old: &[u8], new: &[u8]) -> Vec<Edit> {
         let (before, after) = (&old[from.clone()], &new[to]);
         for (range, text) in changes(before, &words(before), after, &words(after)) {
             let span = from.start + range.start..from.start + range.end;
-            edits.push(Edit {
+            edits.push(Edit::new(
                 file,
-                span: ByteSpan::new(to_u32(span.start), to_u32(span.end)),
-                text: after[text].to_vec(),
-            });
+                ByteSpan::new(to_u32(span.start), to_u32(span.end)),
+                after[text].to_vec(),
+            ));
         }
     }
     edits

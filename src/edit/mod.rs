@@ -20,6 +20,7 @@ pub use difference::difference;
 pub use layout::{BraceStyle, Head, IndentStep, Layout, Style};
 pub use set::{Conflict, EditSet, FixId};
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::facts::{Confirmed, Fact};
@@ -32,8 +33,55 @@ pub struct Edit {
     pub file: FileId,
     /// The bytes that go.
     pub span: ByteSpan,
+    /// What the new text belongs to.
+    pub side: Side,
     /// The bytes that come.
     pub text: Vec<u8>,
+}
+
+/// What the text of an insertion belongs to: what ends at the offset, or what begins there. The first
+/// comes first, whichever fix asks for it.
+///
+/// ```c
+/// if (c) {
+///     Py_DECREF(value);
+///     continue;
+/// }                                       /* one fix closes its block, … */
+/// item = PyList_GetItemRef(list, 0);      /* … and another looks up what the next line needs */
+/// use(item);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// The statement that begins there and ends in front of the offset. Of several, the inner ones
+    /// begin later and end first.
+    Behind(Reverse<ByteOffset>),
+    /// What follows.
+    Ahead,
+}
+
+impl Edit {
+    /// The replacement of `span` by `text`. An insertion belongs to what follows.
+    #[must_use]
+    pub fn new(file: FileId, span: ByteSpan, text: Vec<u8>) -> Self {
+        Self {
+            file,
+            span,
+            side: Side::Ahead,
+            text,
+        }
+    }
+
+    /// The same as a part of the statement that begins at `start` and ends in front of it.
+    #[must_use]
+    pub(crate) fn behind(mut self, start: ByteOffset) -> Self {
+        self.side = Side::Behind(Reverse(start));
+        self
+    }
+
+    /// Where it stands among other edits. Those of one place keep the order in which a fix made them.
+    pub(crate) fn place(&self) -> (FileId, ByteSpan, Side) {
+        (self.file, self.span, self.side)
+    }
 }
 
 /// How sure a fix is. Only ever lowered, but by [`Fix::settle`].
@@ -144,7 +192,7 @@ impl Fix {
         let known = self.edits.clone();
         let fresh = other.edits.iter().filter(|edit| !known.contains(edit));
         self.edits.extend(fresh.cloned());
-        self.edits.sort_by_key(|edit| (edit.file, edit.span));
+        self.edits.sort_by_key(Edit::place);
         self.rest_on(other);
     }
 
@@ -165,11 +213,7 @@ impl Fix {
 
     /// Adds the replacement of `span` by `text`.
     pub fn replace(&mut self, file: FileId, span: ByteSpan, text: impl Into<Vec<u8>>) {
-        self.edits.push(Edit {
-            file,
-            span,
-            text: text.into(),
-        });
+        self.edits.push(Edit::new(file, span, text.into()));
     }
 
     /// Adds an insertion in front of `offset`.

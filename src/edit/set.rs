@@ -32,8 +32,8 @@ struct Placed {
 
 /// Edits of all accepted fixes.
 ///
-/// Invariant: the edits of a file are sorted by span and disjoint. Insertions at the same offset
-/// stand in the order in which their fixes were added, but for releases, which come first.
+/// Invariant: the edits of a file are sorted by place and disjoint. Insertions at the same place
+/// stand in the order in which their fixes were added.
 #[derive(Debug, Clone, Default)]
 pub struct EditSet {
     files: BTreeMap<FileId, Vec<Placed>>,
@@ -143,52 +143,9 @@ impl EditSet {
 
     fn place(&mut self, owner: FixId, edit: Edit) {
         let placed = self.files.entry(edit.file).or_default();
-        let mut at = placed.partition_point(|p| p.edit.span <= edit.span);
-        let is_begun_there =
-            |p: &Placed| p.edit.span == edit.span && p.owner != owner && looks_up(&p.edit);
-        while only_releases(&edit) && at > 0 && is_begun_there(&placed[at - 1]) {
-            at -= 1;
-        }
+        let at = placed.partition_point(|p| p.edit.place() <= edit.place());
         placed.insert(at, Placed { edit, owner });
     }
-}
-
-/// Whether an insertion does nothing but to release what the statement above it has used. It comes
-/// before what the statement below it needs.
-///
-/// ```c
-/// first = PyLong_AsLong(item);
-/// Py_DECREF(item);                       /* one fix, … */
-/// item2 = PyList_GetItemRef(list, 1);    /* … and another, whichever was made first */
-/// second = PyLong_AsLong(item2);
-/// ```
-fn only_releases(edit: &Edit) -> bool {
-    let mut lines = lines(edit);
-    let releases =
-        |line: &[u8]| line.starts_with(b"Py_DECREF(") || line.starts_with(b"Py_XDECREF(");
-    edit.span.is_empty() && !edit.text.is_empty() && lines.all(releases)
-}
-
-/// Whether an insertion begins with a lookup, or with what that needs.
-///
-/// ```c
-/// PyObject *value;
-/// PyObject *exc = PyErr_GetRaisedException();
-/// (void)PyDict_GetItemRef(dict, key, &value);
-/// ```
-fn looks_up(edit: &Edit) -> bool {
-    let has = |line: &[u8], text: &[u8]| line.windows(text.len()).any(|at| at == text);
-    let declares = |line: &[u8]| has(line, b" *") && !has(line, b"(") && !has(line, b"=");
-    let prepares = |line: &&[u8]| declares(line) || has(line, b"= PyErr_GetRaisedException()");
-    let first = lines(edit).find(|line| !prepares(line));
-    first.is_some_and(|line| has(line, b"Ref("))
-}
-
-fn lines(edit: &Edit) -> impl Iterator<Item = &[u8]> {
-    let lines = edit.text.split(|&byte| byte == b'\n');
-    lines
-        .map(<[u8]>::trim_ascii)
-        .filter(|line| !line.is_empty())
 }
 
 /// How a new edit stands to those of a set.
@@ -202,7 +159,7 @@ enum Relation {
 fn disjoint(id: FixId, edits: &[Edit]) -> Result<Vec<&Edit>, Conflict> {
     let mut own: Vec<&Edit> = edits.iter().collect();
     // Stable: insertions at one offset keep the order in which the rule made them.
-    own.sort_by_key(|edit| (edit.file, edit.span));
+    own.sort_by_key(|edit| edit.place());
     own.dedup_by(|a, b| a == b && !a.span.is_empty());
     for pair in own.windows(2) {
         if pair[0].file == pair[1].file && overlap(pair[0].span, pair[1].span) {
@@ -284,7 +241,7 @@ fn conflict(kept: FixId, rejected: FixId, edit: &Edit) -> Conflict {
 #[cfg(test)]
 mod tests {
     use super::{Conflict, EditSet, FixId};
-    use crate::edit::{Fix, apply};
+    use crate::edit::{Edit, Fix, apply};
     use crate::source::{ByteOffset, ByteSpan, FileId};
 
     const FILE: FileId = FileId(0);
@@ -341,29 +298,24 @@ mod tests {
     }
 
     #[test]
-    fn releases_come_before_the_next_lookup() {
-        let mut second = Fix::safe("second");
-        let lookup = "  b = PyList_GetItemRef(l, 1);\n";
-        second.insert(FILE, ByteOffset(5), lookup);
-        let mut first = Fix::safe("first");
-        first.insert(FILE, ByteOffset(5), "  Py_XDECREF(a);\n");
-        let merged = |fixes: [&Fix; 2]| {
-            let (set, _) = EditSet::merge((0..).map(FixId).zip(fixes));
-            let edits = set.edits(FILE).map(|edit| edit.text.clone());
-            String::from_utf8(edits.collect::<Vec<_>>().concat()).unwrap()
+    fn what_ends_a_statement_comes_before_what_the_next_one_needs() {
+        let one = |edit: Edit| {
+            let mut fix = Fix::safe("test");
+            fix.edits.push(edit);
+            fix
         };
-        let right = format!("  Py_XDECREF(a);\n{lookup}");
-        assert_eq!(merged([&second, &first]), right);
-        assert_eq!(merged([&first, &second]), right);
-        let mut declared = Fix::safe("declared");
-        let lookup = "  PyObject *b;\n  if (PyDict_GetItemRef(d, k, &b) < 0)\n";
-        declared.insert(FILE, ByteOffset(5), lookup);
-        let right = format!("  Py_XDECREF(a);\n{lookup}");
-        assert_eq!(merged([&declared, &first]), right);
-        // What a statement needs in front of it stays.
-        let mut other = Fix::safe("other");
-        other.insert(FILE, ByteOffset(5), "  begin(b);\n");
-        assert_eq!(merged([&other, &first]), "  begin(b);\n  Py_XDECREF(a);\n");
+        let at = |text: &str| Edit::new(FILE, ByteSpan::new(5, 5), text.into());
+        // `if (c) continue;` begins at 1, its body at 3.
+        let outer = one(at("release;").behind(ByteOffset(1)));
+        let inner = one(at("}").behind(ByteOffset(3)));
+        let next = one(at("look_up;"));
+        let expected = "01234}release;look_up;56789";
+        for order in [[&outer, &inner, &next], [&next, &outer, &inner]] {
+            assert_eq!(merge(&order.map(Clone::clone)).0, expected);
+        }
+        let mut joined = next;
+        joined.include(&outer);
+        assert_eq!(merge(&[joined, inner]).0, expected);
     }
 
     #[test]

@@ -177,14 +177,16 @@ impl Layout<'_> {
     }
 
     fn after(&self, statement: ByteSpan, lines: &[&str]) -> Edit {
-        if !self.ends_line(statement.end()) {
-            return self.insertion(statement.end(), format!(" {}", on_one_line(lines)));
-        }
-        let indentation = self.body_indentation(statement.start());
-        if self.falls_through(statement.end()) {
-            return self.lines_at(statement.end(), &indentation, lines);
-        }
-        self.lines_after(statement.end(), &self.placed(&indentation, lines))
+        let (start, end) = (statement.start(), statement.end());
+        let indentation = self.body_indentation(start);
+        let edit = if !self.ends_line(end) {
+            self.insertion(end, format!(" {}", on_one_line(lines)))
+        } else if self.falls_through(end) {
+            self.lines_at(end, &indentation, lines)
+        } else {
+            self.lines_after(end, &self.placed(&indentation, lines))
+        };
+        edit.behind(start)
     }
 
     /// Braces around `statement` in the style of the function, `before` and `after` inside.
@@ -228,7 +230,8 @@ impl Layout<'_> {
         }
         let mut closing = self.placed(&inner, after);
         closing.push((&brace, "}"));
-        edits.push(self.lines_after(statement.end(), &closing));
+        let closing = self.lines_after(statement.end(), &closing);
+        edits.push(closing.behind(statement.start()));
         edits.retain(|edit| !(edit.text.is_empty() && edit.span.is_empty()));
         edits
     }
@@ -254,7 +257,8 @@ impl Layout<'_> {
         }
         let mut closing = self.placed(&inner, after);
         closing.push((outer, "}"));
-        edits.push(self.lines_after(statement.end(), &closing));
+        let closing = self.lines_after(statement.end(), &closing);
+        edits.push(closing.behind(statement.start()));
         edits
     }
 
@@ -385,11 +389,7 @@ impl Layout<'_> {
     }
 
     pub(super) fn edit(&self, span: ByteSpan, text: impl Into<Vec<u8>>) -> Edit {
-        Edit {
-            file: self.file,
-            span,
-            text: text.into(),
-        }
+        Edit::new(self.file, span, text.into())
     }
 }
 

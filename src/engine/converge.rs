@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::workspace::Workspace;
-use super::{Config, find};
+use super::{Config, examine, run};
 use crate::edit::{Applied, Edit, EditSet, Fix, FixId, apply, compose};
 use crate::package::Package;
 use crate::program::Program;
@@ -23,6 +23,9 @@ use crate::transforms::critical_section::dict_next;
 /// Most fixes that are joined into one.
 const MAX_ROUNDS: usize = 3;
 
+/// How often what is found on the result of others is joined by itself, before it is joined to these.
+const MAX_DEPTH: usize = 1;
+
 /// Joins fixes that clash; the joined one has the lower confidence of both.
 pub(super) fn join(
     package: &Package,
@@ -30,9 +33,18 @@ pub(super) fn join(
     program: &Program<'_>,
     findings: &mut [Finding],
 ) {
+    join_to(MAX_DEPTH, (package, config), program, findings);
+}
+
+fn join_to(
+    depth: usize,
+    (package, config): (&Package, &Config),
+    program: &Program<'_>,
+    findings: &mut [Finding],
+) {
     for _ in 0..MAX_ROUNDS {
         let pairs = pairs(findings);
-        if pairs.is_empty() || !round(package, config, program, findings, &pairs) {
+        if pairs.is_empty() || !round(depth, (package, config), program, findings, &pairs) {
             return;
         }
     }
@@ -121,8 +133,8 @@ fn reach(one: &Fix, file: FileId, other: &Fix) -> bool {
 /// Applies the fixes that stay, looks for the others again, and joins what is found; whether
 /// anything was.
 fn round(
-    package: &Package,
-    config: &Config,
+    depth: usize,
+    (package, config): (&Package, &Config),
     program: &Program<'_>,
     findings: &mut [Finding],
     pairs: &[(usize, usize)],
@@ -143,12 +155,8 @@ fn round(
         return false;
     }
     let rejected = pairs.iter().flat_map(|&(_, at)| sharing(findings, at));
-    let asked = config.only(rejected.map(|finding| finding.rule));
-    let again = find(
-        &changed,
-        &asked,
-        &Workspace::near(&changed, &asked, program),
-    );
+    let rejected: Vec<&Finding> = rejected.collect();
+    let again = found_again(depth, (&changed, config), program, &rejected);
     let mut any = false;
     for &(kept, rejected) in pairs {
         let Some(one) = findings[kept].fix().cloned() else {
@@ -172,6 +180,35 @@ fn round(
     any
 }
 
+/// What the rules of `rejected` say of their functions in `changed`. Those of them that were joined are
+/// joined there as well.
+///
+/// ```c
+/// while (PyDict_Next(d, &pos, &k, &v)) {      /* UG301 and UG102 are one fix … */
+///     w = PyDict_GetItem(other, k);
+///     use(w);
+/// }
+/// while (PyDict_Next(e, &pos, &k, &v))        /* … that meets another one of the two */
+///     use(PyList_GetItem(list, 0));
+/// ```
+fn found_again(
+    depth: usize,
+    (changed, config): (&Package, &Config),
+    program: &Program<'_>,
+    rejected: &[&Finding],
+) -> Vec<Finding> {
+    let asked = config.only(rejected.iter().map(|finding| finding.rule));
+    let workspace = Workspace::near(changed, &asked, program);
+    examine(&asked, &workspace, |cx, rules| {
+        let (mut again, _) = run(rules, cx, changed, &asked);
+        again.retain(|found| rejected.iter().any(|it| it.place() == found.place()));
+        if let Some(depth) = depth.checked_sub(1) {
+            join_to(depth, (changed, &asked), cx.program, &mut again);
+        }
+        again
+    })
+}
+
 /// Whether the fix of the finding at `at` is one for a section and a lookup.
 fn is_joined(findings: &[Finding], at: usize) -> bool {
     sharing(findings, at).any(is_section) && !sharing(findings, at).all(is_section)
@@ -185,34 +222,30 @@ fn sharing(findings: &[Finding], at: usize) -> impl Iterator<Item = &Finding> {
 }
 
 /// The fix for all findings that share that of `rejected`; `None` if one of them has none any
-/// more, or those that they have now clash.
+/// more, or those that they have now get in each other's way.
 fn all_anew(
     findings: &[Finding],
     rejected: usize,
     again: &[Finding],
     results: &BTreeMap<FileId, Applied>,
 ) -> Option<Fix> {
-    let fixes = sharing(findings, rejected).map(|finding| anew(finding, again, results));
-    let mut fixes: Vec<&Fix> = fixes.collect::<Option<_>>()?;
-    let mut known: Vec<&Fix> = Vec::new();
-    fixes.retain(|fix| {
-        let is_new = !known.contains(fix);
-        known.push(fix);
-        is_new
-    });
-    let (_, conflicts) = EditSet::merge((0..).map(FixId).zip(fixes.iter().copied()));
-    let mut fixes = fixes.into_iter();
-    let mut all = fixes.next().filter(|_| conflicts.is_empty())?.clone();
+    let found = sharing(findings, rejected).map(|finding| anew(finding, again, results));
+    let found: Vec<Finding> = found.collect::<Option<_>>()?;
+    if !pairs(&found).is_empty() {
+        return None;
+    }
+    let mut fixes = found.iter().filter_map(Finding::fix);
+    let mut all = fixes.next()?.clone();
     fixes.for_each(|fix| all.include(fix));
     Some(all)
 }
 
-/// The fix that the same rule has for the same place of the result.
-fn anew<'f>(
+/// What the same rule says of the same place of the result, if that is a fix.
+fn anew(
     finding: &Finding,
-    again: &'f [Finding],
+    again: &[Finding],
     results: &BTreeMap<FileId, Applied>,
-) -> Option<&'f Fix> {
+) -> Option<Finding> {
     let start: ByteOffset = match results.get(&finding.file) {
         Some(applied) => applied.map.to_new(finding.span.start())?,
         None => finding.span.start(),
@@ -222,7 +255,7 @@ fn anew<'f>(
             && other.file == finding.file
             && other.span.start() == start
     })?;
-    same.fix()
+    same.fix().map(|_| same.clone())
 }
 
 /// `one`, then `next`, which speaks of the result of all `edits`, as one fix of the original.
@@ -250,6 +283,6 @@ fn joined(package: &Package, edits: &EditSet, one: &Fix, next: &Fix) -> Option<F
         fix.edits.retain(|edit| !absorbed.contains(&edit));
         fix.edits.extend(composed.edits);
     }
-    fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+    fix.edits.sort_by_key(Edit::place);
     Some(fix)
 }

@@ -171,11 +171,7 @@ impl<'a> Lines<'a> {
         } else {
             ByteSpan::empty(gap.end())
         };
-        Edit {
-            file: self.file,
-            span,
-            text: text.into_bytes(),
-        }
+        Edit::new(self.file, span, text.into_bytes())
     }
 
     /// Index of the first token at `offset` or behind it.

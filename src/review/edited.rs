@@ -28,7 +28,7 @@ impl Edited {
             let (from, to) = (edit.span.start().0 - start, edit.span.end().0 - start);
             edit.span = ByteSpan::new(from, to);
         }
-        edits.sort_by_key(|edit| edit.span);
+        edits.sort_by_key(Edit::place);
         Some(Self {
             base: String::from_utf8(base.to_vec()).ok()?,
             text: String::from_utf8(apply(base, &edits).bytes).ok()?,
@@ -51,7 +51,7 @@ impl Edited {
             fix.replace(file, ByteSpan::new(from, to), edit.text);
         }
         // Stable: insertions at one place keep their order.
-        fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+        fix.edits.sort_by_key(Edit::place);
         Some(fix)
     }
 }
@@ -76,11 +76,7 @@ mod tests {
         };
         fix.edits.insert(
             0,
-            crate::edit::Edit {
-                file: FileId(0),
-                span: ByteSpan::new(0, 0),
-                text: b"int b;\n".to_vec(),
-            },
+            crate::edit::Edit::new(FileId(0), ByteSpan::new(0, 0), b"int b;\n".to_vec()),
         );
         let groups = groups(&sample.files, &sample.findings);
         let mut edited = Edited::of(&sample.files, &groups[0]).unwrap();

@@ -87,7 +87,7 @@ pub fn excerpt(files: &FileSet, group: &Group<'_>, fix: &Fix, extent: Extent) ->
     }
     let mut out = Vec::new();
     for (id, mut edits) in by_file {
-        edits.sort_by_key(|edit| edit.span);
+        edits.sort_by_key(|edit| edit.place());
         let file = files.get(id);
         out.push(Line::new(LineKind::File, slashed(file.path())));
         let whole = (id == group.finding.file && extent == Extent::Function).then_some(group.item);

@@ -184,11 +184,7 @@ impl<'a> Head<'a> {
     /// An edit of its file.
     #[must_use]
     pub fn edit(&self, span: ByteSpan, text: impl Into<String>) -> Edit {
-        Edit {
-            file: self.file,
-            span,
-            text: text.into().into_bytes(),
-        }
+        Edit::new(self.file, span, text.into().into_bytes())
     }
 }
 

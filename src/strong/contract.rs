@@ -395,7 +395,7 @@ impl Bundle {
                 fix.edits.push(cx.layout(file, span).remove(span));
             }
         }
-        fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+        fix.edits.sort_by_key(Edit::place);
         // Variants of a function have one comment.
         fix.edits.dedup();
         fix

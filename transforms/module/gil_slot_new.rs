@@ -67,11 +67,7 @@ fn replace_null(
         _ => null.range,
     };
     let (file, span) = file_span(cx, def, range)?;
-    Ok(Edit {
-        file,
-        span,
-        text: name.as_bytes().to_vec(),
-    })
+    Ok(Edit::new(file, span, name.as_bytes().to_vec()))
 }
 
 fn file_span(
@@ -127,9 +123,5 @@ fn add_member(
 }
 
 fn insertion(file: FileId, at: ByteOffset, text: String) -> Edit {
-    Edit {
-        file,
-        span: ByteSpan::empty(at),
-        text: text.into_bytes(),
-    }
+    Edit::new(file, ByteSpan::empty(at), text.into_bytes())
 }

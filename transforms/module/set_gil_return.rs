@@ -55,11 +55,7 @@ fn assign(cx: &PackageCx<'_>, file: FileId, stmt: ByteSpan, value: ByteSpan, tar
         // `return (value);`: the parentheses go.
         (stmt, format!("{target} = {};", cx.file(file).text(value)))
     };
-    Edit {
-        file,
-        span,
-        text: text.into_bytes(),
-    }
+    Edit::new(file, span, text.into_bytes())
 }
 
 /// A usual name for a module that the function does not use, in any configuration.

@@ -45,7 +45,7 @@ pub(super) fn fix(cx: &PackageCx<'_>, variable: &Variable, site: &Site<'_>) -> O
     fix.edits.push(removal(cx, site, site.span)?);
     fix.edits
         .push(entry.edit(cx, variable, site, declaration.end)?);
-    fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+    fix.edits.sort_by_key(Edit::place);
     Some(fix)
 }
 

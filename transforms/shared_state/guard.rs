@@ -25,7 +25,7 @@ pub(super) fn fix(
     });
     fix.edits = vec![site.declare_mutex(cx, variable, &layout, &mutex)?];
     fix.edits.extend(guard.edits(cx, &layout, &mutex)?);
-    fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+    fix.edits.sort_by_key(Edit::place);
     fix.needs.push(Need::Compat {
         file: site.file,
         function: "PyMutex",
@@ -167,16 +167,12 @@ impl<'s, 'a> Guard<'s, 'a> {
         check.extend(format!("{}{before}{name}{after}", layout.if_open()).bytes());
         check.extend(moved(layout.text_of(rest), inner, outer));
         Ok([
-            Edit {
-                file: self.site.file,
-                span: self.filled,
-                text: [file.slice(whole), b";"].concat(),
-            },
-            Edit {
-                file: self.site.file,
-                span: ByteSpan::empty(self.site.span.end()),
-                text: check,
-            },
+            Edit::new(
+                self.site.file,
+                self.filled,
+                [file.slice(whole), b";"].concat(),
+            ),
+            Edit::new(self.site.file, ByteSpan::empty(self.site.span.end()), check),
         ])
     }
 
@@ -205,11 +201,11 @@ impl<'s, 'a> Guard<'s, 'a> {
                 None => new.extend(line),
             }
         }
-        Ok(Edit {
-            file: self.site.file,
-            span: ByteSpan::new(rest.start().0, self.site.span.end().0),
-            text: new,
-        })
+        Ok(Edit::new(
+            self.site.file,
+            ByteSpan::new(rest.start().0, self.site.span.end().0),
+            new,
+        ))
     }
 }
 

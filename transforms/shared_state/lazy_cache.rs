@@ -3,7 +3,7 @@
 use super::site::Site;
 use super::{at_init, finding, guard, publish};
 use crate::declare_rule;
-use crate::edit::{Confidence, Fix};
+use crate::edit::{Confidence, Edit, Fix};
 use crate::rule::{Finding, Outcome, PackageCx};
 use crate::state::{Kind, Lazy, Variable, inventory};
 
@@ -140,7 +140,7 @@ fn together(fixes: Vec<Fix>) -> Fix {
         all.edits.extend(fix.edits);
         all.needs.extend(fix.needs);
     }
-    all.edits.sort_by_key(|edit| (edit.file, edit.span));
+    all.edits.sort_by_key(Edit::place);
     // Each declares the mutex.
     all.edits.dedup();
     all

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::object_acquire::Acquire;
 use super::object_body::{ByHand, FieldUsers, unfit};
 use crate::declare_rule;
-use crate::edit::{Confidence, Fix, Need};
+use crate::edit::{Confidence, Edit, Fix, Need};
 use crate::facts::{Claim, Fact, Subject, listed};
 use crate::rule::{Finding, ItemId, Method, Note, ObjectState, Outcome, PackageCx};
 use crate::source::{ByteSpan, FileId};
@@ -270,7 +270,7 @@ fn fix<'c, 'p>(
         fix.edits.extend(acquire.edits());
         fix.needs.extend(acquire.needs());
     }
-    fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+    fix.edits.sort_by_key(Edit::place);
     let sections = splits.iter().map(|split| (split.file, split.section()));
     let sections: BTreeSet<(FileId, &'static str)> = sections.collect();
     let section = |(file, function)| Need::Compat { file, function };

@@ -38,7 +38,7 @@ pub(super) fn fix(
         "make the value of `{name}` first, and store it under a mutex"
     ));
     fix.edits = publish.edits(cx)?;
-    let sort = |edits: &mut Vec<Edit>| edits.sort_by_key(|edit| (edit.file, edit.span));
+    let sort = |edits: &mut Vec<Edit>| edits.sort_by_key(Edit::place);
     sort(&mut fix.edits);
     fix.edits.extend(publish.layout.realign(&fix.edits));
     sort(&mut fix.edits);
@@ -183,7 +183,7 @@ impl<'s, 'a> Publish<'s, 'a> {
             .map(|id| {
                 let (file, span) = cx.span(self.site.item, id).ok_or("a macro uses it")?;
                 let text = self.local.clone().into_bytes();
-                Ok(Edit { file, span, text })
+                Ok(Edit::new(file, span, text))
             })
             .collect()
     }
@@ -265,11 +265,11 @@ impl<'s, 'a> Publish<'s, 'a> {
         let ending = self.layout.line_ending(name.start());
         let word = &tree.local(*local).name;
         let text = format!(";{ending}{blanks}{unlock}{ending}{blanks}{word} = ");
-        Ok(Some(Edit {
+        Ok(Some(Edit::new(
             file,
-            span: ByteSpan::new(name.end().0, value.start().0),
-            text: text.into_bytes(),
-        }))
+            ByteSpan::new(name.end().0, value.start().0),
+            text.into_bytes(),
+        )))
     }
 
     /// How much deeper the branch stands than its test.

@@ -42,7 +42,7 @@ pub(in crate::engine) fn solve(
         open.any(|open| open.file == it.file && open.function == it.function)
     };
     let mut written: Vec<Edit> = choices.iter().flatten().cloned().collect();
-    written.sort_by_key(|edit| (edit.file, edit.span));
+    written.sort_by_key(Edit::place);
     let copy = Edited::new(package, cx.program, &written);
     let found = copy.found_in(config, &is_near);
     let near = findings.iter().enumerate().filter(|(_, it)| is_near(it));

@@ -8,11 +8,7 @@ use crate::preprocess::MacroDef;
 pub(super) fn edits(def: &MacroDef, bytes: &[u8], body: &BodyEdits) -> Vec<Edit> {
     let edits: Vec<Edit> = body
         .iter()
-        .map(|(span, text)| Edit {
-            file: def.file,
-            span: *span,
-            text: with_backslashes(text),
-        })
+        .map(|(span, text)| Edit::new(def.file, *span, with_backslashes(text)))
         .collect();
     let start = memchr::memrchr(b'\n', &bytes[..def.span.start().index()]);
     let start = start.map_or(0, |newline| newline + 1);

@@ -73,11 +73,7 @@ impl<'p> Copy<'p> {
                 target,
                 number,
             });
-            edits.push(Edit {
-                file,
-                span,
-                text: text.clone(),
-            });
+            edits.push(Edit::new(file, span, text.clone()));
         }
         let applied = apply(self.package.files.get(file).bytes(), &edits);
         self.package.files.replace(file, applied.bytes.clone());

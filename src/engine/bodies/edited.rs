@@ -211,7 +211,7 @@ impl<'e> Edited<'e> {
             .map(|&it| it.clone())
             .collect();
         fix.edits.extend(left);
-        fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+        fix.edits.sort_by_key(Edit::place);
         fix
     }
 
@@ -226,8 +226,6 @@ impl<'e> Edited<'e> {
 
     /// A fix of the copy as one of `package`.
     pub(super) fn composed(&self, package: &Package, mut fix: Fix) -> Fix {
-        // Stable: insertions at one place keep their order.
-        fix.edits.sort_by_key(|edit| (edit.file, edit.span));
         let files: BTreeSet<FileId> = fix.edits.iter().map(|edit| edit.file).collect();
         let all = std::mem::take(&mut fix.edits);
         for file in files {

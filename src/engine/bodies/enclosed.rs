@@ -47,7 +47,7 @@ pub(in crate::engine) fn solve(
         return;
     }
     let mut written: Vec<Edit> = enclosed.iter().flat_map(|(_, it)| it).cloned().collect();
-    written.sort_by_key(|edit| (edit.file, edit.span));
+    written.sort_by_key(Edit::place);
     let copy = Edited::new(package, cx.program, &written);
     let mut same = Vec::new();
     let found = copy.found_in_macros(config, |copied| {

@@ -56,7 +56,7 @@ pub(in crate::engine) fn solve(
     }
     let written = reads.values().flat_map(|reads| &reads.edits);
     let mut written: Vec<Edit> = written.cloned().collect();
-    written.sort_by_key(|edit| (edit.file, edit.span));
+    written.sort_by_key(Edit::place);
     let copy = Edited::new(package, cx.program, &written);
     let found = copy.found(config);
     for reads in reads.values() {
@@ -148,6 +148,6 @@ fn outcome(
     // Where a read is left, it is the list that was copied.
     let is_left = left.iter().any(is_read);
     fix.edits.extend(left);
-    fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+    fix.edits.sort_by_key(Edit::place);
     (fix.confidence == Confidence::Safe && !is_left).then_some(Outcome::Fix(fix))
 }

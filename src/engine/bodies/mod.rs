@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 use super::Config;
 use super::plan::{Effort, prove_alone};
 use super::workspace::Workspace;
-use crate::edit::{Fix, Need};
+use crate::edit::{Edit, Fix, Need};
 use crate::package::Package;
 use crate::program::Program;
 use crate::rule::{Finding, Outcome};
@@ -199,7 +199,7 @@ fn together(findings: &[&Finding]) -> Option<Fix> {
     let mut whole = fixes.next()?.clone();
     fixes.for_each(|fix| whole.include(fix));
     // Stable: insertions at one place keep their order.
-    whole.edits.sort_by_key(|edit| (edit.file, edit.span));
+    whole.edits.sort_by_key(Edit::place);
     Some(whole)
 }
 

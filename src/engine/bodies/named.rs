@@ -90,11 +90,7 @@ impl Named {
 
     /// The name without the macro.
     fn bare(&self) -> Edit {
-        Edit {
-            file: self.file,
-            span: self.span,
-            text: self.borrowed.into(),
-        }
+        Edit::new(self.file, self.span, self.borrowed.into())
     }
 }
 
@@ -115,7 +111,7 @@ fn with_macro(cx: &PackageCx<'_>, mut fix: Fix, named: &[Named]) -> Option<Fix> 
         written += count;
     }
     fix.edits.extend(definitions(cx, first)?);
-    fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+    fix.edits.sort_by_key(Edit::place);
     (changed.iter().all(is_alike) && written == changed.len()).then_some(fix)
 }
 
@@ -216,11 +212,11 @@ fn beside(cx: &PackageCx<'_>, def: &MacroDef, new: &[u8], named: &Named) -> Opti
     let blank = blank.filter(|&newline| rest[..newline].trim_ascii().is_empty());
     let before = blank.map_or(&b""[..], |newline| &rest[..=newline]);
     let place = u32::try_from(end + 1).expect("files are small");
-    Some(Edit {
-        file: def.file,
-        span: ByteSpan::new(place, place),
-        text: [before, &lines].concat(),
-    })
+    Some(Edit::new(
+        def.file,
+        ByteSpan::new(place, place),
+        [before, &lines].concat(),
+    ))
 }
 
 /// Whether a macro gives what `function` does, which it calls last, or `NULL`.

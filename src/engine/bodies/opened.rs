@@ -150,7 +150,7 @@ fn written_out(
     };
     let edit = text()
         .flatten()
-        .map(|(span, text)| Edit { file, span, text });
+        .map(|(span, text)| Edit::new(file, span, text));
     Some(((file, span), edit))
 }
 

@@ -17,7 +17,7 @@ use std::path::Path;
 use super::workspace::Workspace;
 use super::{Compat, Config, limited};
 use crate::compat::{self, Target};
-use crate::edit::{Fix, Need};
+use crate::edit::{Edit, Fix, Need};
 use crate::facts::{Claim, Fact, Subject};
 use crate::package::Package;
 use crate::rule::{Finding, Outcome};
@@ -176,7 +176,7 @@ impl Service<'_> {
             }
         }
         // Stable: insertions at one place keep the order in which the rule made them.
-        fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+        fix.edits.sort_by_key(Edit::place);
     }
 
     /// Gives `file` the functions: lets it include the header, into which goes what it lacks.

@@ -48,7 +48,7 @@ pub fn by_index(cx: &PackageCx<'_>, site: CallSite, sites: &[CallSite]) -> Optio
         .collect();
     let mut edits = pointer.edits(&gone)?;
     edits.extend(pointer.declaration(&gone)?);
-    edits.sort_by_key(|edit| edit.span);
+    edits.sort_by_key(Edit::place);
     Some(edits)
 }
 
@@ -299,10 +299,6 @@ impl<'s, 'a> Pointer<'s, 'a> {
     }
 
     fn edit(&self, span: ByteSpan, text: String) -> Edit {
-        Edit {
-            file: self.scene.file,
-            span,
-            text: text.into_bytes(),
-        }
+        Edit::new(self.scene.file, span, text.into_bytes())
     }
 }

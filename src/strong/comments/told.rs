@@ -76,11 +76,11 @@ pub(in crate::strong) fn edits(cx: &PackageCx<'_>, item: ItemId) -> Vec<Edit> {
     }
     let edits = words.into_iter().map(|(range, now)| {
         let at = |offset: usize| above.0 + u32::try_from(offset).expect("files are below 4 GiB");
-        Edit {
+        Edit::new(
             file,
-            span: ByteSpan::new(at(range.start), at(range.end)),
-            text: now.into(),
-        }
+            ByteSpan::new(at(range.start), at(range.end)),
+            now.into(),
+        )
     });
     edits.collect()
 }

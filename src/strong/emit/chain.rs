@@ -75,10 +75,12 @@ impl Chains {
                 let depth = self.depth(line);
                 let indentation = scene.layout.indentation(line);
                 let more = deeper(scene, indentation, depth);
-                (depth > 0).then(|| Edit {
-                    file: scene.file,
-                    span: ByteSpan::empty(line),
-                    text: more.get(indentation.len()..).unwrap_or_default().to_vec(),
+                (depth > 0).then(|| {
+                    Edit::new(
+                        scene.file,
+                        ByteSpan::empty(line),
+                        more.get(indentation.len()..).unwrap_or_default().to_vec(),
+                    )
                 })
             })
             .collect()

@@ -307,9 +307,5 @@ pub(in crate::strong) fn undeclare(
         (None, Some(next)) => ByteSpan::new(own.start().0, span(next)?.start().0),
         (None, None) => return Some(scene.layout.remove(scene.stmt_span(stmt)?)),
     };
-    Some(Edit {
-        file: scene.file,
-        span: listed,
-        text: Vec::new(),
-    })
+    Some(Edit::new(scene.file, listed, Vec::new()))
 }

@@ -442,9 +442,9 @@ impl Draft<'_, '_> {
         }
         edits.append(&mut self.fix.edits);
         edits.extend(chains.lines(self.scene, &edits));
-        edits.sort_by_key(|edit| (edit.file, edit.span));
+        edits.sort_by_key(Edit::place);
         edits.extend(self.scene.layout.realign(&edits));
-        edits.sort_by_key(|edit| (edit.file, edit.span));
+        edits.sort_by_key(Edit::place);
         self.fix.edits = folded(self.scene, edits);
         if self.says_borrowed {
             let more = "; a comment next to it still says that the reference is borrowed";

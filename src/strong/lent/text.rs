@@ -105,7 +105,7 @@ impl<'s, 'a> Halves<'s, 'a> {
         edits.push(head.edit(self.cut, ""));
         let first = self.first(in_front)?;
         edits.push(head.edit(ByteSpan::empty(head.whole.end()), first));
-        edits.sort_by_key(|edit| (edit.file, edit.span));
+        edits.sort_by_key(Edit::place);
         are_disjoint(&edits).then_some(edits)
     }
 
@@ -262,7 +262,7 @@ impl<'s, 'a> Halves<'s, 'a> {
         }
         lines.push(format!("Py_XDECREF({});", scene.name(*object)));
         lines.extend(variable.map(|_| format!("return {result};")));
-        edits.sort_by_key(|edit| edit.span);
+        edits.sort_by_key(Edit::place);
         if !are_disjoint(&edits) {
             return None;
         }

@@ -28,7 +28,7 @@ use super::item::{Solved, solve_filling};
 use super::reason::Reason;
 use super::scene::{Scene, graph};
 use crate::ast::ExprId;
-use crate::edit::Fix;
+use crate::edit::{Edit, Fix};
 use crate::rule::{ItemId, PackageCx};
 
 pub(super) use fields::Fields;
@@ -94,7 +94,7 @@ fn fix(cx: &PackageCx<'_>, item: ItemId) -> Option<(BTreeSet<ExprId>, Fix)> {
     for &site in cx.calls_to(name) {
         fix.include(&caller::fix(cx, site, &fields)?);
     }
-    fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+    fix.edits.sort_by_key(Edit::place);
     fix.edits.dedup();
     Some((calls, fix))
 }

@@ -75,7 +75,7 @@ fn move_behind(shared: &Shared<'_, '_>, plans: &mut Plans, lookups: &mut Lookups
                 *edit = moved(edit);
             }
             // Stable: it stays in front of what goes before the next statement.
-            fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+            fix.edits.sort_by_key(Edit::place);
             fix.edits.dedup();
         }
     }

@@ -19,14 +19,10 @@ fn wrong(before: &str, changes: &[(&str, &str)]) -> Vec<String> {
         .map(|(old, new)| {
             let at = u32::try_from(before.find(old).expect("it is there")).expect("short");
             let end = at + u32::try_from(old.len()).expect("short");
-            Edit {
-                file: FILE,
-                span: ByteSpan::new(at, end),
-                text: new.as_bytes().into(),
-            }
+            Edit::new(FILE, ByteSpan::new(at, end), new.as_bytes().into())
         })
         .collect();
-    edits.sort_by_key(|edit| edit.span);
+    edits.sort_by_key(Edit::place);
     let applied = apply(before.as_bytes(), edits.iter());
     let after = String::from_utf8(applied.bytes.clone()).expect("text");
     let applied = BTreeMap::from([(FILE, applied)]);

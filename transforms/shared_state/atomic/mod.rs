@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 
 use crate::ast::ExprKind;
 use crate::capi::{effects, is_libc, shows_number, writes};
-use crate::edit::{Fix, Need};
+use crate::edit::{Edit, Fix, Need};
 use crate::facts::{Claim, Fact, listed};
 use crate::program::ItemId;
 use crate::rule::PackageCx;
@@ -81,7 +81,7 @@ impl<'c, 'a> Atomics<'c, 'a> {
         for (at, variable) in all.iter().enumerate() {
             self.add(variable, &all[..at], &mut fix)?;
         }
-        fix.edits.sort_by_key(|edit| (edit.file, edit.span));
+        fix.edits.sort_by_key(Edit::place);
         // Slots that one call of Python runs, and helpers, may carry a relation that is not seen.
         for variable in all {
             fix.assume(Fact::new(Claim::StandsAlone, variable.subject(self.cx)));

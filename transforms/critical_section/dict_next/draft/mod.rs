@@ -45,7 +45,7 @@ impl<'a> Draft<'a> {
         self.closers.reverse();
         self.closers.append(&mut self.openers);
         let mut sorted = self.closers.clone();
-        sorted.sort_by_key(|edit| edit.span);
+        sorted.sort_by_key(Edit::place);
         self.closers.extend(self.layout.realign(&sorted));
         self.closers
     }
@@ -78,11 +78,8 @@ impl<'a> Draft<'a> {
     }
 
     pub(super) fn replace(&mut self, span: ByteSpan, text: String) {
-        self.openers.push(Edit {
-            file: self.file,
-            span,
-            text: text.into_bytes(),
-        });
+        self.openers
+            .push(Edit::new(self.file, span, text.into_bytes()));
     }
 
     /// `return f(x);` becomes `result = f(x);`, whatever comments stand in it, and `return f(), x;`
