@@ -41,6 +41,7 @@ mod twice;
 mod undeclared;
 mod undone;
 mod unguarded;
+mod unset;
 mod variants;
 mod words;
 mod wrapper;

@@ -12,7 +12,7 @@ use super::words::{claim, describe};
 use super::{
     Failure, acquired, answered, apart, atomics, balanced, borrowed, braces, cleared, continued,
     contract, domains, freed, kept, left, loans, locked, made, reentrant, saved, statics, still,
-    structure, twice, undeclared, undone, unguarded, variants, wrapper,
+    structure, twice, undeclared, undone, unguarded, unset, variants, wrapper,
 };
 use crate::ast::{ExprId, ExprKind, Function};
 use crate::capi::{self, Absent, Form, REPLACEMENTS};
@@ -120,7 +120,8 @@ fn of_function(
             undeclared::undeclared(original, result, item, function, applied)
                 .or_else(|| undeclared::declared_twice(item, function, applied))
                 .or_else(|| undeclared::unused(item, function, applied))
-                .or_else(|| saved::wrong(original, item, function, applied)),
+                .or_else(|| saved::wrong(original, item, function, applied))
+                .or_else(|| unset::wrong(changed)),
             undone::failures(changed, result.files),
             still::failure(changed),
             cleared::failure(changed),

@@ -548,3 +548,4 @@ mod statics;
 mod steps;
 mod still;
 mod taken;
+mod unset;
