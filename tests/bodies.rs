@@ -319,7 +319,7 @@ walk(PyObject *d, int (*look)(PyObject *))
             continue;
         CHECK(look(key));
     }
-    CHECK(look(d));
+    CHECK(look(Py_None));
     return 0;
 }
 "#;
@@ -359,7 +359,7 @@ fn a_macro_that_may_leave_is_written_out_in_a_section() {
     +    Py_END_CRITICAL_SECTION();
     +    if (stopped)
     +        return result;
-         CHECK(look(d));
+         CHECK(look(Py_None));
          return 0;
      }
     ");

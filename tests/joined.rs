@@ -374,7 +374,7 @@ static int f(PyObject *ret, char ***names, int *count)
             }
             (*names)[x++] = strdup(PyBytes_AS_STRING(key));
         }
-        use(tmp);
+        i += PyDict_Contains(tmp, Py_None);
     }
     status = 0;
     goto err;
