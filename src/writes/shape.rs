@@ -76,7 +76,7 @@ impl<'a> Body<'_, '_, 'a> {
             let is_empty = is_empty && template.next().is_none();
             // `__asm__("" : "=r"(to) : "0"(from));` makes one pointer out of another.
             let sets = rest.any(|word| word.starts_with(b"\"=") || word.starts_with(b"\"+"));
-            if is_asm && !(is_empty && !sets) {
+            if is_asm && (sets || !is_empty) {
                 let name = String::from_utf8_lossy(text(start)).into_owned();
                 self.walk
                     .leave_range(self.item, stmt.range, name, Why::Assembly);

@@ -30,6 +30,7 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
             "direct-object-field/review_count_set",
             "direct-object-field/safe_size",
             "direct-object-field/safe_type",
+            "unlocked-dict-iteration/review_emptied_elsewhere",
             "unlocked-list-store/declines_items_moved",
             "unlocked-list-store/review_field",
             "unlocked-object-state/declines_detached",

@@ -2855,7 +2855,7 @@ static PyObject *f(PyObject *self, PyObject *arg)
     return PyObject_CallMethod(pool, "pop", NULL);
 }
 
-/*** a static object that is initialised at each call: `one` in `f` */
+/*** a static object that is initialised at each call: all threads change the struct `one` */
 typedef struct { PyObject_HEAD long n; } Item;
 static PyTypeObject ItemType = {PyVarObject_HEAD_INIT(NULL, 0) .tp_name = "m.Item", .tp_basicsize = sizeof(Item)};
 static Item one;

@@ -386,12 +386,11 @@ impl Finder<'_, '_, '_, '_> {
                 || acts(name).is_some_and(|acts| (0..number).any(|at| acts.changes(at)));
             return is_taken || is_object && is_kept;
         }
-        match writes(name) {
+        if is_atomic(name) {
             // `atomic_store(&self->job, job)`
-            Some(_) | None if is_atomic(name) => number > 0,
-            Some(row) => row.keeps.is_some(),
-            None => true,
+            return number > 0;
         }
+        writes(name).is_none_or(|row| row.keeps.is_some())
     }
 
     /// Whether a text before an argument says that an address is printed.

@@ -90,7 +90,7 @@ impl Frame<'_, '_, '_, '_> {
                 origin if self.types().is_below_address(ty) => origin.bytes(),
                 origin if self.types().is_number(ty) => origin,
                 // `(char *)PyLong_AsSize_t(address)`
-                origin => origin.as_address(),
+                origin => origin.into_address(),
             },
             InstrKind::Op { op, operands, .. } => match op {
                 Op::Binary(BinaryOp::LogicalAnd | BinaryOp::LogicalOr)
@@ -148,7 +148,11 @@ impl Frame<'_, '_, '_, '_> {
             Base::Deref(pointer) => self.read(found, (pointer, at)),
             Base::Unnamed(expr) => self.content(found, Root::Literal(*expr)),
         };
-        if is_number { value } else { value.as_address() }
+        if is_number {
+            value
+        } else {
+            value.into_address()
+        }
     }
 
     /// What is computed of operands: in `text + n` the pointer counts, in `(size_t)text & ~(size_t)63` what

@@ -127,7 +127,7 @@ impl Origin {
     }
 
     /// It as an address: what a number says may be anybody's.
-    pub(super) fn as_address(mut self) -> Self {
+    pub(super) fn into_address(mut self) -> Self {
         if std::mem::take(&mut self.number) {
             self.foreign |= Foreign::GIVEN;
         }
